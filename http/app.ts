@@ -4,7 +4,7 @@ import type { Operation } from "../src/operations/framework/operation.ts";
 import { healthOperations } from "../src/operations/health.ts";
 import { operations } from "../src/operations/index.ts";
 import { createAuthentication, type AuthenticationOptions } from "./framework/auth.ts";
-import { createRequestContext } from "./framework/context.ts";
+import { createRequestContext, getBasePath } from "./framework/context.ts";
 import { createErrorHandler, rejectUnknownPath } from "./framework/error-response.ts";
 import { createEventStreams } from "./framework/event-stream.ts";
 import { setResponseHeaders } from "./framework/headers.ts";
@@ -60,19 +60,23 @@ function assemble(declared: readonly Operation[], options: AppOptions): Express 
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
+  const router = createRouter(declared, {
+    ...options,
+    authenticate: createAuthentication({ ...options, sessions: services.sessions }),
+    streams: createEventStreams(stopping),
+  });
   app.use(
     runAll([
       createRequestContext(publicUrl),
       observeRequests(options),
       setResponseHeaders({ overTls }),
       checkMessage,
-      createRouter(declared, {
-        ...options,
-        authenticate: createAuthentication({ ...options, sessions: services.sessions }),
-        streams: createEventStreams(stopping),
-      }),
+      router,
     ]),
   );
+  // Some proxies keep the path of the public URL, most remove it.
+  const basePath = getBasePath(publicUrl);
+  if (basePath !== "") app.use(basePath, router);
   app.use(rejectUnknownPath);
   app.use(createErrorHandler(log, recordRefusal));
   return app;

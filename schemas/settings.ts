@@ -35,10 +35,12 @@ export const settingsSchema = {
     },
     HTTP_PUBLIC_URL: {
       type: "string",
-      pattern: "^https?://[^/?#@\\s]+/?$",
-      expected: "a URL without a path, such as https://topicsync.example.org",
+      // No segment begins with a dot: `..` would leave the path.
+      pattern: "^https?://[^/?#@\\s\\\\]+(?:/[\\w~-][\\w.~-]*)*/?$",
+      expected:
+        "a URL such as https://topicsync.example.org or https://example.org/topicsync, without user, query and fragment; its path consists of letters, digits and ._~-",
       description:
-        "URL of the service as browsers see it, without a path. Required for signing in with OpenID, and (with https://) when a proxy terminates TLS.",
+        "URL of the service as browsers see it. It may have a path. Required for signing in with OpenID, and (with https://) when a proxy terminates TLS.",
     },
     HTTP_ALLOWED_ORIGINS: {
       type: "array",

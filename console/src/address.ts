@@ -1,5 +1,7 @@
 import { useLocation, useSearch } from "wouter-preact";
 
+import { consolePath } from "./base.ts";
+
 /** The part of the address below a page. */
 interface Address {
   /** The item in the path, decoded; undefined for the page itself. */
@@ -13,7 +15,7 @@ interface Address {
 export function useAddress(page: string): Address {
   const [, navigate] = useLocation();
   useSearch();
-  const [, item] = location.pathname.slice(`/console${page}`.length).split("/");
+  const [, item] = location.pathname.slice(`${consolePath}${page}`.length).split("/");
   return {
     item: item === undefined || item === "" ? undefined : decode(item),
     query: new URLSearchParams(location.search),

@@ -1,4 +1,5 @@
 import type { ErrorBody } from "../../schemas/error.ts";
+import { base } from "./base.ts";
 
 /** An error response of the service, or no response at all. */
 export class ApiError extends Error {
@@ -80,7 +81,9 @@ async function request(
   if (init.body !== undefined) headers.set("Content-Type", "application/json");
   if (version !== undefined) headers.set("If-Match", `"${version}"`);
   if (accept !== undefined) headers.set("Accept", accept);
-  const response = await fetch(path, { ...init, headers, signal: signal ?? null }).catch(() => undefined);
+  const response = await fetch(base + path, { ...init, headers, signal: signal ?? null }).catch(
+    () => undefined,
+  );
   signal?.throwIfAborted();
   if (response === undefined) throw new ApiError(0, unreachable);
   if (response.ok) return response;

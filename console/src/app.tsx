@@ -3,6 +3,7 @@ import { Redirect, Route, Router, Switch } from "wouter-preact";
 
 import type { SessionView } from "../../schemas/session.ts";
 import { api, setCsrfToken, type ApiError } from "./api.ts";
+import { consolePath } from "./base.ts";
 import { ErrorMessage } from "./components/error-message.tsx";
 import { Layout } from "./components/layout.tsx";
 import { returnToPage, takeSignInError } from "./openid.ts";
@@ -69,7 +70,7 @@ export function App() {
     case "signed-in":
       return (
         <SessionContext.Provider value={{ session: state.session, signOut, renew: enter, expire }}>
-          <Router base="/console">
+          <Router base={consolePath}>
             <Layout>
               <Switch>
                 {getPagesFor(state.session.rights).map(({ path, component }) => (

@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Overview } from "../../schemas/overview.ts";
 import { api } from "./api.ts";
+import { base } from "./base.ts";
 import { isSessionExpired } from "./query.ts";
 import { useSession } from "./session.ts";
 
@@ -36,7 +37,7 @@ function useLive<T>(path: string, eventsPath: string): LiveState<T> {
     }
 
     function connect(): void {
-      source = new EventSource(eventsPath);
+      source = new EventSource(base + eventsPath);
       source.onmessage = ({ data }: MessageEvent<string>) => {
         setLive({ value: JSON.parse(data) as T, error: undefined });
       };

@@ -1,5 +1,6 @@
 import { signInFailures, type SignInFailureReason } from "../../schemas/session.ts";
 import { ApiError } from "./api.ts";
+import { consolePath } from "./base.ts";
 
 const messages: Readonly<Record<SignInFailureReason, readonly [message: string, detail: string]>> = {
   declined: ["The sign-in was declined.", "Try again if you did not mean to decline it."],
@@ -43,6 +44,6 @@ export function rememberPage(path: string): void {
 export function returnToPage(): void {
   const path = sessionStorage.getItem(storageKey);
   sessionStorage.removeItem(storageKey);
-  if (location.pathname === "/console" && path?.startsWith("/console/") === true)
+  if (location.pathname === consolePath && path?.startsWith(`${consolePath}/`) === true)
     history.replaceState(null, "", path);
 }

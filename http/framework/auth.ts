@@ -23,7 +23,7 @@ import { createForbiddenError, HttpError } from "../../src/operations/framework/
  */
 export type AuthenticateRequest = (
   request: IncomingMessage,
-  client: Pick<RequestContext, "address" | "secure" | "claimedUser" | "credentials">,
+  client: Pick<RequestContext, "address" | "secure" | "basePath" | "claimedUser" | "credentials">,
   options?: { readonly afresh: boolean },
 ) => Caller | Promise<Caller>;
 
@@ -106,9 +106,9 @@ export function createAuthentication({
   }
 
   return (request, client, { afresh } = { afresh: false }) => {
-    const { address, secure } = client;
+    const { address } = client;
     const { authorization } = request.headers;
-    const sessionId = authorization === undefined ? readSessionId(request, secure) : undefined;
+    const sessionId = authorization === undefined ? readSessionId(request, client) : undefined;
     if (sessionId !== undefined) return findSessionCaller(request, sessionId, address);
     const credentials = parse(authorization ?? "");
     if (credentials !== undefined) {

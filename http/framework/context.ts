@@ -24,6 +24,8 @@ export interface RequestContext {
   address: string;
   /** Whether the client uses TLS, to this server or to a proxy in front of it. */
   secure: boolean;
+  /** The path below which browsers see the service; "" for none. */
+  basePath: string;
   /** Path template, such as `/push/{application}/installation`. Undefined until a route matched. */
   route?: string;
   /** Id of the operation, such as `createTopic`. Undefined until a route matched. */
@@ -69,6 +71,7 @@ export type ErrorHandler = ErrorRequestHandler<PathParameters, unknown, unknown,
  */
 export function createRequestContext(publicUrl: string | undefined): Handler {
   const isAlwaysSecure = publicUrl?.startsWith("https:") === true;
+  const basePath = getBasePath(publicUrl);
   return (request, response, next) => {
     const { accept } = request.headers;
     if (accept !== undefined) request.headers.accept = stripParameters(accept);
@@ -84,12 +87,16 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
       address: toAddress(ip, request.socket.remoteAddress),
       // Over TLS to this server, the X-Forwarded-Proto of a trusted proxy does not matter.
       secure: isAlwaysSecure || request.socket instanceof TLSSocket || secure,
-      behindProxy,
+      ...{ behindProxy, basePath },
     };
     response.setHeader("X-Request-Id", requestId);
     next();
   };
 }
+
+/** The path of a public URL, without a slash at the end. */
+export const getBasePath = (publicUrl: string | undefined): string =>
+  publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 
 /** The headers of a client that is not a trusted proxy are not trusted. */
 const direct = { ip: undefined, secure: false };

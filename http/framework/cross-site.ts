@@ -20,9 +20,12 @@ const preflightSeconds = "600";
  * @param publicUrl - Where browsers reach the service, if known.
  * @param allowedOrigins - Other sites whose pages may send it, and read the response.
  */
-export const rejectCrossSite =
-  (publicUrl: string | undefined, allowedOrigins: readonly string[]): Handler =>
-  (request, response, next) => {
+export const rejectCrossSite = (
+  publicUrl: string | undefined,
+  allowedOrigins: readonly string[],
+): Handler => {
+  const publicOrigin = publicUrl && new URL(publicUrl).origin;
+  return (request, response, next) => {
     // Browsers send it to HTTPS and loopback addresses only; `none` is the user's own doing.
     const { "sec-fetch-site": site, origin } = request.headers;
     if (allowOrigin(origin, allowedOrigins, response)) {
@@ -31,7 +34,7 @@ export const rejectCrossSite =
     }
     const isOwn =
       site === undefined
-        ? origin === undefined || origin === publicUrl || isOrigin(request as Request, origin)
+        ? origin === undefined || origin === publicOrigin || isOrigin(request as Request, origin)
         : site === "same-origin" || site === "none";
     if (!isOwn) {
       throw new HttpError("FORBIDDEN", "The request comes from a page of another site.", {
@@ -40,6 +43,7 @@ export const rejectCrossSite =
     }
     next();
   };
+};
 
 /** Creates the middleware that lets pages of allowed origins read the response of an operation that reads. */
 export const allowCrossOrigin =

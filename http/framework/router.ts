@@ -219,7 +219,7 @@ function createHandler(
   const sendsEvents = returnsEvents(replies);
   return async (request, response) => {
     const { locals } = response;
-    const { requestId, address, secure, caller: { user, session } = { user: nobody } } = locals;
+    const { requestId, address, secure, basePath, caller: { user, session } = { user: nobody } } = locals;
     const claimUser = (name: string): void => {
       locals.claimedUser = name;
       locals.credentials = "password";
@@ -233,6 +233,7 @@ function createHandler(
       session,
       address,
       secure,
+      basePath,
       requestId,
       acceptsEvents: sendsEvents && request.accepts([jsonType, eventStreamType]) === eventStreamType,
       acceptEncoding: request.headers["accept-encoding"] ?? "",

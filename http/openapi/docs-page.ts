@@ -6,19 +6,19 @@ import { HttpError } from "../../src/operations/framework/errors.ts";
 import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
 import { buildOpenApiDocument, type SecuritySchemes } from "./document.ts";
 
-const page = `<!doctype html>
+const buildPage = (basePath: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>topicsync</title>
     <link rel="icon" href="data:," />
-    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+    <link rel="stylesheet" href="${basePath}/docs/swagger-ui.css" />
   </head>
   <body>
     <div id="page"></div>
-    <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/page.js"></script>
+    <script src="${basePath}/docs/swagger-ui-bundle.js"></script>
+    <script src="${basePath}/docs/page.js"></script>
   </body>
 </html>
 `;
@@ -27,9 +27,9 @@ const page = `<!doctype html>
  * A file of its own, since the page allows no inline script. \`validatorUrl\` would send the document to a
  * third party.
  */
-const pageScript = `"use strict";
+const buildScript = (basePath: string): string => `"use strict";
 SwaggerUIBundle({
-  url: "/openapi.json",
+  url: "${basePath}/openapi.json",
   dom_id: "#page",
   deepLinking: true,
   displayRequestDuration: true,
@@ -42,12 +42,12 @@ const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-
 
 interface Asset {
   readonly type: string;
-  readonly read: () => string | Promise<Buffer>;
+  readonly read: (basePath: string) => string | Promise<Buffer>;
 }
 
 /** The page's files. A path from a request never reaches the file system. */
 const assets: ReadonlyMap<string, Asset> = new Map([
-  ["page.js", { type: "text/javascript", read: () => pageScript }],
+  ["page.js", { type: "text/javascript", read: buildScript }],
   ["swagger-ui-bundle.js", { type: "text/javascript", read: fromPackage("swagger-ui-bundle.js") }],
   ["swagger-ui.css", { type: "text/css", read: fromPackage("swagger-ui.css") }],
 ]);
@@ -70,8 +70,8 @@ export function documentationOperations(
       summary: "Get the OpenAPI document",
       description: "An OpenAPI 3.1 document that describes all operations.",
       replies: { 200: { description: "The OpenAPI document.", schema: openApiSchema } },
-      handle() {
-        document ??= JSON.stringify(buildOpenApiDocument([...described, ...own], schemes));
+      handle({ basePath }) {
+        document ??= JSON.stringify(buildOpenApiDocument([...described, ...own], schemes, basePath));
         return {
           status: 200,
           text: { type: "application/json", content: document },
@@ -89,9 +89,9 @@ export function documentationOperations(
       description: "Swagger UI, where the operations can be tried out.",
       replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
       page: true,
-      handle: () => ({
+      handle: ({ basePath }) => ({
         status: 200,
-        text: { type: "text/html", content: page },
+        text: { type: "text/html", content: buildPage(basePath) },
         headers: { "Cache-Control": "no-cache" },
       }),
     }),
@@ -106,18 +106,18 @@ export function documentationOperations(
       parameters: { file: "Name of the file, as referenced by the page." },
       replies: { 200: { description: "The file.", mediaType: "text/*" } },
       rejections: ["NOT_FOUND"],
-      handle: ({ parameters: { file = "" } }) => getAsset(file),
+      handle: ({ parameters: { file = "" }, basePath }) => getAsset(file, basePath),
     }),
   ];
   return own;
 }
 
-async function getAsset(name: string): Promise<Reply> {
+async function getAsset(name: string, basePath: string): Promise<Reply> {
   const asset = assets.get(name);
   if (asset === undefined) throw new HttpError("NOT_FOUND", `The documentation page has no file "${name}".`);
   return {
     status: 200,
-    text: { type: `${asset.type}; charset=utf-8`, content: await asset.read() },
+    text: { type: `${asset.type}; charset=utf-8`, content: await asset.read(basePath) },
     headers: { "Cache-Control": "public, max-age=86400" },
   };
 }

@@ -27,7 +27,7 @@ export const defaultSchemes: SecuritySchemes = {
     in: "cookie",
     name: "topicsync_session",
     description:
-      "Session cookie set by `signIn`. Over TLS the cookie is named `__Host-topicsync_session`. Requests other than GET and HEAD also need the `X-CSRF-Token` header.",
+      "Session cookie set by `signIn`. Over TLS the cookie is named `__Host-topicsync_session`, or `__Secure-topicsync_session` if the service has a path. Requests other than GET and HEAD also need the `X-CSRF-Token` header.",
   },
 };
 
@@ -54,6 +54,7 @@ export interface OpenApiDocument {
 export function buildOpenApiDocument(
   operations: readonly Operation[],
   schemes: SecuritySchemes = defaultSchemes,
+  basePath = "",
 ): OpenApiDocument {
   const components = createComponents();
   const paths: Record<string, Record<string, object>> = {};
@@ -73,7 +74,7 @@ export function buildOpenApiDocument(
       description,
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: "/", description: "This server" }],
+    servers: [{ url: basePath || "/", description: "This server" }],
     tags: [...tags].map((name) => ({ name, ...toTag(name) })),
     paths,
     components: { securitySchemes: schemes, ...components.all() },

@@ -6,7 +6,7 @@ import { operation, type Operation, type Reply } from "../../src/operations/fram
 
 /** The console, as built by `npm run build`. */
 export interface ConsoleFiles {
-  /** The single HTML page. */
+  /** The single HTML page. `{base}` is replaced by the path below which browsers see the service. */
   readonly page: string;
   /** Files that the page loads, by name. Names contain a content hash. */
   readonly files: ReadonlyMap<string, { readonly plain: Buffer; readonly brotli: Buffer }>;
@@ -58,7 +58,7 @@ export const consoleOperations = (files: ConsoleFiles | undefined): readonly Ope
     summary: "Redirect to the console",
     description: "The root of the service redirects to the console.",
     replies: { 302: { description: "Redirect to the console." } },
-    handle: () => ({ status: 302, headers: { Location: "/console" } }),
+    handle: ({ basePath }) => ({ status: 302, headers: { Location: `${basePath}/console` } }),
   }),
   operation({
     id: "getConsole",
@@ -72,13 +72,13 @@ export const consoleOperations = (files: ConsoleFiles | undefined): readonly Ope
     replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
     rejections: ["NOT_FOUND"],
     page: true,
-    handle() {
+    handle({ basePath }) {
       if (files === undefined) {
         throw new HttpError("NOT_FOUND", "The console is not built.", { detail: "Run: npm run build" });
       }
       return {
         status: 200,
-        text: { type: "text/html", content: files.page },
+        text: { type: "text/html", content: files.page.replaceAll("{base}", basePath) },
         headers: { "Cache-Control": "no-cache" },
       };
     },

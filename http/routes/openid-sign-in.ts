@@ -4,6 +4,7 @@ import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
 import { foreignQuery } from "../../src/operations/framework/query.ts";
+import { getBasePath } from "../framework/context.ts";
 import { createSignInCookie, formatSessionCookie } from "../framework/cookies.ts";
 
 const path = "/api/topicsync/v1/session/openid";
@@ -14,13 +15,16 @@ export const buildRedirectUri = (publicUrl: string): string => `${publicUrl}${pa
 /** Sign-in with OpenID, if configured. */
 export interface OpenIdOptions {
   readonly signIn: OpenIdSignIn;
-  /** The public origin of the service. */
+  /** Where browsers reach the service. */
   readonly publicUrl: string;
 }
 
 /** Signs in on the console through an OpenID provider. */
 export function openIdOperations(entry: OpenIdOptions | undefined): readonly Operation[] {
-  const cookie = createSignInCookie(entry?.publicUrl.startsWith("https:") ?? true);
+  const basePath = getBasePath(entry?.publicUrl);
+  const consolePath = `${basePath}/console`;
+  const redirectOnFailure = createRedirectOnFailure(consolePath);
+  const cookie = createSignInCookie({ secure: entry?.publicUrl.startsWith("https:") ?? true, basePath });
   const { openId }: SignInMethods = entry === undefined ? {} : { openId: toSignInMethod(entry) };
   return [
     operation({
@@ -73,7 +77,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined): readonly Ope
           });
           const session = await sessions.beginFederated(user, signIn.issuer);
           return {
-            ...redirect("/console", [formatSessionCookie(session, secure), cookie.clear]),
+            ...redirect(consolePath, [formatSessionCookie(session, { secure, basePath }), cookie.clear]),
             audit: { action: "session.began", user: user.name },
             by: user,
           };
@@ -94,20 +98,22 @@ function requireEntry(entry: OpenIdOptions | undefined): OpenIdOptions {
   });
 }
 
-/** Redirects to the console when sign-in fails; the console explains the reason. */
-async function redirectOnFailure(work: () => Promise<Reply>, ...cookies: readonly string[]): Promise<Reply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof SignInError)) throw error;
-    const { reason } = error;
-    const isFailedLogin = reason === "rejected" || reason === "nameless" || reason === "throttled";
-    return {
-      ...redirect(`/console?sign-in=${reason}`, cookies),
-      ...(isFailedLogin ? { failedLogin: "" } : {}),
-    };
-  }
-}
+/** Creates the function that redirects to the console when sign-in fails; the console explains the reason. */
+const createRedirectOnFailure =
+  (consolePath: string) =>
+  async (work: () => Promise<Reply>, ...cookies: readonly string[]): Promise<Reply> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error;
+      const { reason } = error;
+      const isFailedLogin = reason === "rejected" || reason === "nameless" || reason === "throttled";
+      return {
+        ...redirect(`${consolePath}?sign-in=${reason}`, cookies),
+        ...(isFailedLogin ? { failedLogin: "" } : {}),
+      };
+    }
+  };
 
 const redirect = (location: string, cookies: readonly string[]): Reply => ({
   status: 302,

@@ -35,7 +35,7 @@ const signIn = operation({
   body: bodyRules<CredentialsBody>(credentialsSchema, { maxBytes: 4_096 }),
   replies: { 200: { description: "The session is started.", schema: sessionSchema } },
   rejections: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
-  async handle({ body, address, secure, claimUser }, { sessions, verifyAfresh }) {
+  async handle({ body, address, claimUser, ...client }, { sessions, verifyAfresh }) {
     claimUser(body.user);
     const user = await verifyAfresh({ name: body.user, password: body.password, address });
     const session = user && (await sessions.begin(user));
@@ -44,7 +44,7 @@ const signIn = operation({
     return {
       status: 200,
       json: toSessionView(session.user, session),
-      headers: { "Set-Cookie": formatSessionCookie(session, secure) },
+      headers: { "Set-Cookie": formatSessionCookie(session, client) },
       audit: { action: "session.began", user: session.user.name },
       by: session.user,
     };
@@ -72,12 +72,12 @@ const signOut = operation({
   summary: "Sign out",
   description: "Ends the current session on all instances immediately.",
   replies: { 200: { description: "The session is ended." } },
-  async handle({ user, session, secure }, { sessions }) {
+  async handle({ user, session, ...client }, { sessions }) {
     if (session === undefined) return { status: 200 };
     await sessions.end(session);
     return {
       status: 200,
-      headers: { "Set-Cookie": clearSessionCookie(secure) },
+      headers: { "Set-Cookie": clearSessionCookie(client) },
       audit: { action: "session.ended", user: user.name },
     };
   },
@@ -165,7 +165,7 @@ const changeOwnPassword = operation({
   body: bodyRules<OwnPasswordBody>(ownPasswordSchema),
   replies: { 200: { description: "The new session, or the caller without one.", schema: sessionSchema } },
   async handle(
-    { body: { currentPassword, password }, user: { name }, session, address, secure },
+    { body: { currentPassword, password }, user: { name }, session, address, ...client },
     { users, sessions, verifyAfresh },
   ) {
     const verified = await verifyAfresh({ name, password: currentPassword, address });
@@ -178,7 +178,7 @@ const changeOwnPassword = operation({
       status: 200,
       json: toSessionView(user, next),
       headers: {
-        "Set-Cookie": next === undefined ? clearSessionCookie(secure) : formatSessionCookie(next, secure),
+        "Set-Cookie": next === undefined ? clearSessionCookie(client) : formatSessionCookie(next, client),
       },
       audit: changed.event,
     };

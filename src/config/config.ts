@@ -158,7 +158,7 @@ function toHttp(settings: Settings, faults: string[]) {
     host: settings.HTTP_HOST,
     port: settings.HTTP_PORT,
     maxConnections: settings.HTTP_MAX_CONNECTIONS,
-    /** The origin as browsers see it. */
+    /** Where browsers reach the service: an origin, and maybe a path, without a slash at the end. */
     publicUrl: toPublicUrl(settings, faults),
     /** Origins of other sites that may call the push operations. */
     allowedOrigins: settings.HTTP_ALLOWED_ORIGINS.map((text) => toAllowedOrigin(text, faults)),
@@ -178,8 +178,8 @@ function toManagement(settings: Settings, faults: string[]) {
 
 function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {
   if (text === undefined) return undefined;
-  if (URL.canParse(text)) return new URL(text).origin;
-  faults.push("HTTP_PUBLIC_URL must be a URL without a path, such as https://topicsync.example.org");
+  if (URL.canParse(text)) return new URL(text).href.replace(/\/$/, "");
+  faults.push("HTTP_PUBLIC_URL must be a URL, such as https://topicsync.example.org");
   return undefined;
 }
 
@@ -263,7 +263,7 @@ function toSignIn(
     clientSecret: toSecret("OIDC_CLIENT_SECRET", settings, files),
     /** The scopes requested from the provider, separated by spaces. */
     scope: settings.OIDC_SCOPE,
-    /** The public origin of the service: `https://topicsync.example.org`. */
-    publicUrl: new URL(publicUrl).origin,
+    /** Where browsers reach the service, as in `toHttp`. */
+    publicUrl: new URL(publicUrl).href.replace(/\/$/, ""),
   });
 }

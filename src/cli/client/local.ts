@@ -54,7 +54,15 @@ const toCall = (
   query: operation.query?.read(toTexts(query)),
   body: checkBody(operation, body),
   ifMatch: ifMatch === undefined ? "" : ifMatch === "*" ? "*" : toEtag(ifMatch),
-  ...{ address: "", secure: true, requestId: "", cookies: "", acceptEncoding: "", acceptsEvents: false },
+  ...{
+    address: "",
+    secure: true,
+    basePath: "",
+    requestId: "",
+    cookies: "",
+    acceptEncoding: "",
+    acceptsEvents: false,
+  },
   claimUser: () => undefined,
 });
 

@@ -33,6 +33,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly address: string;
   /** Whether the client uses TLS, to this server or to a proxy in front of it. */
   readonly secure: boolean;
+  /** The path below which browsers see the service, such as `/topicsync`; "" for none. */
+  readonly basePath: string;
   readonly requestId: string;
   /** Whether the client prefers server-sent events to JSON. */
   readonly acceptsEvents: boolean;

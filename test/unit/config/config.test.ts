@@ -14,6 +14,7 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
+const publicUrlFault = /^ {2}HTTP_PUBLIC_URL must be a URL(?: such as|, such as) /m;
 const writeSecretFile = (name: string, text: string): string => {
   const path = join(folder, name);
   writeFileSync(path, text);
@@ -152,12 +153,31 @@ describe("the settings", () => {
     assert.doesNotMatch(message, /geheim/);
   });
 
-  it("normalize the public URL, which has no path", () => {
-    const parsePublicUrl = (text: string) => readConfig({ HTTP_PUBLIC_URL: text }).http.publicUrl;
-    assert.equal(parsePublicUrl("https://topicsync.example.org/"), "https://topicsync.example.org");
-    assert.equal(parsePublicUrl("http://Topicsync.example.org:80"), "http://topicsync.example.org");
-    for (const wrong of ["topicsync.example.org", "https://host/path", "https://host:port"])
-      assert.match(getFaults({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
+  it("normalize the public URL, which may have a path", () => {
+    for (const [text, normal] of [
+      ["https://topicsync.example.org/", "https://topicsync.example.org"],
+      ["http://Topicsync.example.org:80", "http://topicsync.example.org"],
+      ["https://example.org/topicsync", "https://example.org/topicsync"],
+      ["https://example.org/a.b/topic_sync-2~/", "https://example.org/a.b/topic_sync-2~"],
+    ] as const)
+      assert.equal(readConfig({ HTTP_PUBLIC_URL: text }).http.publicUrl, normal);
+    for (const path of [
+      "//",
+      "/a//b",
+      "/a//",
+      "/..",
+      "/a/../b",
+      "/.",
+      "/%2e%2e",
+      "/a?b",
+      "/a#b",
+      "\\a",
+      "/a;b",
+      "/é",
+    ])
+      assert.match(getFaults({ HTTP_PUBLIC_URL: `https://example.org${path}` }), publicUrlFault, path);
+    for (const wrong of ["topicsync.example.org", "https://host:port", "https://user@host", "https://"])
+      assert.match(getFaults({ HTTP_PUBLIC_URL: wrong }), publicUrlFault, wrong);
   });
 
   it("serve probes and metrics on a port of their own, by default of the same address", () => {

@@ -10,7 +10,7 @@ import { statusOperations } from "../../../../src/operations/status.ts";
 import { nobody } from "../../../../src/users/user.ts";
 
 const request = new IncomingMessage(new Socket());
-const client = { address: "", secure: false };
+const client = { address: "", secure: false, basePath: "" };
 
 describe("the check of credentials for a status", () => {
   it("is given up in time when the store hangs", async (t) => {
