@@ -5,6 +5,7 @@ import { createAuthenticate } from "../users/authenticate.ts";
 import { createForgeryThrottle } from "../users/forgery-throttle.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import type { VerifyToken } from "../users/bearer-token.ts";
+import type { TokenFinding } from "../users/token-findings.ts";
 import type { Config, OidcConfig, SignInConfig } from "../config/config.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
 import { createCheckKey } from "../users/key-check.ts";
@@ -28,15 +29,23 @@ export async function createSignIn(
       },
     }),
     checkKey: createCheckKey({ keys, users, maxDays, log }),
-    checkToken: oidc && (await loadTokenCheck(oidc)),
+    checkToken: oidc && (await loadTokenCheck(oidc, log)),
     openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
   };
 }
 
 /** Loads the library only if bearer tokens are configured. */
-async function loadTokenCheck(config: OidcConfig): Promise<VerifyToken> {
+async function loadTokenCheck(config: OidcConfig, log: Logger): Promise<VerifyToken> {
   const { createVerifyToken } = await import("../users/bearer-token.ts");
-  return createVerifyToken(config);
+  // Callers choose what their tokens contain, but not how many kinds there are.
+  const logged = new Set<TokenFinding["kind"]>();
+  return createVerifyToken(config, Date.now, ({ kind, message: reason, advice, rejects }) => {
+    if (logged.has(kind)) return;
+    logged.add(kind);
+    if (kind === "exp") log.info({ kind, reason }, "bearer token has expired");
+    else if (rejects) log.warn({ kind, reason, advice }, "bearer token rejected");
+    else log.info({ kind, reason, advice }, "bearer token gives no rights");
+  });
 }
 
 /** Loads the library only if signing in with OpenID is configured. */

@@ -1,5 +1,13 @@
 import { hash } from "node:crypto";
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, type RemoteJWKSet } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type RemoteJWKSet,
+} from "jose";
 import { LRUCache } from "lru-cache";
 
 import { cached } from "@topicsync/lib/concurrency/cached";
@@ -7,6 +15,12 @@ import { getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import type { OidcConfig } from "../config/config.ts";
 import { ForgedTokenError, InvalidTokenError, toUser } from "./openid.ts";
+import {
+  clockToleranceSeconds,
+  listTokenFindings,
+  type DecodedToken,
+  type TokenFinding,
+} from "./token-findings.ts";
 import type { User } from "./user.ts";
 
 /**
@@ -34,15 +48,21 @@ const algorithms = [
   "EdDSA",
   "Ed25519",
 ];
-const clockToleranceSeconds = 30;
 const fetchTimeoutMs = 5_000;
 
 /** Tokens are verified again after this time at the latest, since the issuer may have withdrawn a key. */
 const tokenTtlMs = 5 * 60_000;
 const maxRemembered = 10_000;
 
-/** Creates the verifier. The issuer is contacted when the first token arrives. */
-export function createVerifyToken(config: OidcConfig, clock: () => number = Date.now): VerifyToken {
+/**
+ * Creates the verifier. The issuer is contacted when the first token arrives. `report` gets each finding on a
+ * token, except on one that was verified recently.
+ */
+export function createVerifyToken(
+  config: OidcConfig,
+  clock: () => number = Date.now,
+  report: (finding: TokenFinding) => void = () => undefined,
+): VerifyToken {
   const { issuer, audience, tokenType } = config;
   const verified = new LRUCache<string, { readonly user: User; readonly until: number }>({
     max: maxRemembered,
@@ -72,11 +92,28 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
         currentDate: new Date(clock()),
       });
       const user = toUser(payload, config);
+      if (user.roles.length === 0) listFindings(token).forEach(report);
       verified.set(digest, { user, until: Math.min((payload.exp ?? 0) * 1_000, clock() + tokenTtlMs) });
       return user;
     } catch (error) {
-      throw translateError(error, config);
+      throw describe(token, translateError(error));
     }
+  }
+
+  const listFindings = (token: string): readonly TokenFinding[] =>
+    listTokenFindings(decodeToken(token), config, clock());
+
+  /** Reports why a token is not accepted, and names all reasons if the issuer signed it. */
+  function describe(token: string, failure: unknown): unknown {
+    if (failure instanceof ForgedTokenError) {
+      report(toSignatureFinding(failure.message));
+      return failure;
+    }
+    if (!(failure instanceof InvalidTokenError)) return failure;
+    const findings = listFindings(token).filter(({ rejects }) => rejects);
+    findings.forEach(report);
+    if (findings.length === 0) return failure;
+    return new InvalidTokenError(findings.map(({ message }) => message).join("; "), { cause: failure });
   }
 
   return (token, admit, { afresh } = { afresh: false }) => {
@@ -85,6 +122,23 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
     if (known !== undefined && clock() < known.until) return known.user;
     return admit().then(() => verify(token, digest));
   };
+}
+
+/** The reason may quote the token's header, so it is cut. */
+export const toSignatureFinding = (reason: string): TokenFinding => ({
+  kind: "signature",
+  message: `the signature is not valid: ${reason.slice(0, 200)}`,
+  advice: "The provider of OIDC_ISSUER signed no such token: compare the claim iss.",
+  rejects: true,
+});
+
+/** Reads a token without checking it. Throws InvalidTokenError for what is not a signed JWT. */
+export function decodeToken(token: string): DecodedToken {
+  try {
+    return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
+  } catch (error) {
+    throw new InvalidTokenError(`it is not a signed JWT: ${getErrorMessage(error)}`, { cause: error });
+  }
 }
 
 /** Fetches the issuer's configuration (OpenID Connect Discovery 1.0, section 4). */
@@ -112,35 +166,17 @@ async function fetchOk(url: string, options: RequestInit): Promise<Response> {
   return response;
 }
 
-function translateError(error: unknown, config: OidcConfig): unknown {
+function translateError(error: unknown): unknown {
   if (error instanceof errors.JWKSTimeout)
     return new UnavailableError("fetching the issuer's keys timed out");
   if (error instanceof errors.JWKSInvalid || isUnreadable(error))
     return new UnavailableError(`the issuer's response cannot be read: ${getErrorMessage(error)}`);
   // The claims are validated after the signature.
   if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
-    return new InvalidTokenError(`${error.message}${explainClaim(error, config)}`, { cause: error });
+    return new InvalidTokenError(error.message, { cause: error });
   if (error instanceof errors.JOSEError) return new ForgedTokenError(error.message, { cause: error });
   return error;
 }
-
-/** What the token has instead, and the setting that it is compared with. The signature is valid. */
-function explainClaim(
-  { claim, payload }: Pick<errors.JWTClaimValidationFailed, "claim" | "payload">,
-  { audience, issuer }: OidcConfig,
-): string {
-  const cut = (value: unknown): string => JSON.stringify(value).slice(0, maxShownCharacters);
-  if (claim === "iss" && payload.iss !== undefined)
-    return `: it is ${cut(payload.iss)}, but OIDC_ISSUER is ${cut(issuer)}`;
-  if (claim !== "aud") return "";
-  if (payload.aud !== undefined) return `: it is ${cut(payload.aud)}, but OIDC_AUDIENCE is ${cut(audience)}`;
-  const client = payload["client_id"];
-  return client === undefined
-    ? ""
-    : `: it names the client ${cut(client)} in client_id alone, which is not checked; let the provider add aud, or send the ID token`;
-}
-
-const maxShownCharacters = 200;
 
 /** Malformed JSON; jose reports it for keys as a plain JOSEError. */
 const isUnreadable = (error: unknown): boolean =>

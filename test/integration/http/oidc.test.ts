@@ -190,6 +190,27 @@ describe("a hostile token", () => {
     assertRejected(await getSync(`${critical}.${payload}.${signature}`), /crit|x/i);
   });
 
+  it("is logged once per kind of fault, whatever it contains", async () => {
+    for (const aud of ["a", "b"]) await getSync(await issuer.token({ aud, roles: ["x".repeat(1_000)] }));
+    const lines = service.log.filter(({ msg }) =>
+      /^bearer token (?:rejected|has expired|gives no)/.test(String(msg)),
+    );
+    assert.deepEqual(lines.map(({ kind, level }) => `${String(kind)} ${String(level)}`).toSorted(), [
+      "aud 40",
+      "exp 30",
+      "iss 40",
+      "nbf 40",
+      "roles 30",
+      "signature 40",
+      "user 40",
+    ]);
+    for (const line of lines) assert.ok(JSON.stringify(line).length < 1_000, "its size is limited");
+    assert.match(
+      String(lines.find(({ kind }) => kind === "aud")?.["reason"]),
+      /OIDC_AUDIENCE is "topicsync"/,
+    );
+  });
+
   it("of 20 kB exceeds the header limit", async () => {
     const token = await issuer.token({ padding: "x".repeat(20_000) });
     assertError(await getSync(token), 431, "HEADERS_TOO_LARGE");
