@@ -60,6 +60,11 @@ const entries: readonly CommandEntry[] = [
     load: async () => (await import("./cli/commands/keys.ts")).defineKeys,
   },
   {
+    name: "token",
+    description: "explain bearer tokens of an OpenID provider",
+    load: async () => (await import("./cli/commands/token.ts")).defineToken,
+  },
+  {
     name: "installations",
     description: "list, deactivate, export and import registered push tokens",
     load: async () => (await import("./cli/commands/installations.ts")).defineInstallations,
