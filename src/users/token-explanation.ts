@@ -46,7 +46,9 @@ async function checkSignature(token: string, config: OidcConfig | undefined) {
   }
 }
 
-/** The settings that a token would need. AD FS names another issuer in access tokens than in its discovery. */
+/**
+ * The settings that a token would need. AD FS names another issuer in access tokens than in its discovery.
+ */
 const assumeConfig = ({ iss, aud, client_id: client }: TokenClaims): OidcConfig => ({
   issuer: String(iss).replace(/^https?:(.*\/adfs)\/services\/trust$/i, "https:$1"),
   audience: [aud, client].flat().find((one) => typeof one === "string") ?? "",

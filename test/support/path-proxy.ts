@@ -28,7 +28,7 @@ after(() => {
   }
 });
 
-/** Starts a reverse proxy on 127.0.0.1, until the tests of this file end. Like nginx, it replaces the Host. */
+/** Starts a reverse proxy on 127.0.0.1 until the tests of this file end. Like nginx, it replaces the Host. */
 export async function startPathProxy({ path, getTarget, keepsPath }: PathProxyOptions): Promise<PathProxy> {
   const strays: string[] = [];
   const server = createServer((request, response) => {

@@ -142,7 +142,7 @@ describe("the provider", () => {
     for (const [wrong, name] of [
       [{ ...good, HTTP_PUBLIC_URL: "" }, "HTTP_PUBLIC_URL"],
       [{ ...good, HTTP_PUBLIC_URL: "http://topicsync.example.org" }, "HTTP_PUBLIC_URL"],
-      [{ ...good, HTTP_PUBLIC_URL: `${publicUrl}/path` }, "HTTP_PUBLIC_URL"],
+      [{ ...good, HTTP_PUBLIC_URL: `${publicUrl}/a//b` }, "HTTP_PUBLIC_URL"],
       [{ ...good, OIDC_ISSUER: "", OIDC_AUDIENCE: "" }, "OIDC_ISSUER"],
       [{ ...good, OIDC_CLIENT_ID: "", OIDC_CLIENT_SECRET: "a secret" }, "OIDC_CLIENT_ID"],
       [{ ...good, OIDC_SCOPE: "profile" }, "OIDC_SCOPE"],
