@@ -57,8 +57,9 @@ function readRoles(claims: TokenClaims, { rolesClaim, roleMap }: OidcConfig): st
   ];
 }
 
+/** A text is a list separated by spaces, or one value with spaces: AD FS sends a single group as a text. */
 const listValues = (claim: unknown): readonly unknown[] =>
-  typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [];
+  typeof claim === "string" ? [claim, ...claim.split(" ")] : Array.isArray(claim) ? claim : [];
 
 /** Claims in which providers send roles and groups. */
 const commonRolesClaims = ["roles", "role", "groups", "group", "cognito:groups", "realm_access.roles"];

@@ -54,15 +54,8 @@ const toCall = (
   query: operation.query?.read(toTexts(query)),
   body: checkBody(operation, body),
   ifMatch: ifMatch === undefined ? "" : ifMatch === "*" ? "*" : toEtag(ifMatch),
-  ...{
-    address: "",
-    secure: true,
-    basePath: "",
-    requestId: "",
-    cookies: "",
-    acceptEncoding: "",
-    acceptsEvents: false,
-  },
+  ...{ address: "", secure: true, basePath: "", requestId: "" },
+  ...{ cookies: "", acceptEncoding: "", acceptsEvents: false },
   claimUser: () => undefined,
 });
 

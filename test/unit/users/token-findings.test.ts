@@ -125,6 +125,11 @@ describe("access tokens of AD FS", () => {
   it("have groups by name, or SIDs", () => {
     const names = describeAll({ ...claims, group: ["EX\\Operators", "ops2"] }, settings);
     assert.match(names, /nothing that OIDC_ROLE_MAP names: \["EX.*Operators","ops2"\] \| Name one in/);
+    const roleMap = new Map([["EX\\Domain Users", ["topics.read"]]]);
+    assert.doesNotMatch(
+      describeAll({ ...claims, group: "EX\\Domain Users" }, { ...settings, roleMap }),
+      /group/,
+    );
     assert.match(describeAll({ ...claims, group: "S-1-5-21-1-2-3-4" }, settings), /They are SIDs/);
     assert.match(
       describeAll({ ...claims, group: "EX\\Operators" }),
