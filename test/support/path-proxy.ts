@@ -42,9 +42,14 @@ export async function startPathProxy({ path, getTarget, keepsPath }: PathProxyOp
     const target = getTarget();
     const forwarded = sendRequest(
       `${target}${keepsPath ? path : ""}${rest}`,
-      { method, headers: { ...headers, host: new URL(target).host } },
+      { method, headers: { ...headers, host: new URL(target).host }, agent: false },
       (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        const { headersDistinct: kept } = answer;
+        // They are about the connection to the service, which stays open for longer than the browser's.
+        delete kept["connection"];
+        delete kept["keep-alive"];
+        for (const [name, values = []] of Object.entries(kept)) response.setHeader(name, values);
+        response.writeHead(answer.statusCode ?? 502);
         answer.pipe(response);
       },
     );
