@@ -144,6 +144,13 @@ export const settingsSchema = {
       description:
         "Days after which a push token that was not registered again is deactivated, once a day. Unset: never.",
     },
+    PUSH_DELETE_INACTIVE_DAYS: {
+      type: "integer",
+      minimum: 1,
+      maximum: 3_650,
+      description:
+        "Days after its deactivation after which a push token is deleted, once a day. Unset: inactive tokens are kept for ever.",
+    },
     LOG_LEVEL: {
       enum: ["fatal", "error", "warn", "info", "debug", "trace", "silent"],
       default: "info",

@@ -133,6 +133,8 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]) {
       maxTokensPerUser: settings.PUSH_MAX_TOKENS_PER_USER,
       /** Tokens that were not registered for so long are deactivated. Undefined: none are. */
       maxUnseenDays: settings.PUSH_TOKEN_MAX_UNSEEN_DAYS,
+      /** Tokens are deleted so long after their deactivation. Undefined: never. */
+      deleteInactiveDays: settings.PUSH_DELETE_INACTIVE_DAYS,
     }),
     pickerLoad: settings.PICKER_LOAD,
     /** Days for which replaced versions of topics are kept; undefined: for ever. */

@@ -117,6 +117,8 @@ export interface InstallationDeactivator {
     ids: readonly string[],
     condition: { readonly unseenSince: Date; readonly reason: string },
   ): Promise<number>;
+  /** Deletes the ones of these ids that are still inactive since before a time. Returns how many. */
+  deleteInactive(ids: readonly string[], deactivatedBefore: Date): Promise<number>;
   /**
    * Deactivates all users' active tokens for an application on a platform, in batches. Every token registered
    * before the call is inactive after it, unless it was registered again in the meantime; tokens registered

@@ -247,8 +247,7 @@ async function connectDatabase(context: Context): Promise<void> {
     { what: "MongoDB", abort, log },
   );
   log.info("mongodb connected, indexes in place");
-  const { maxUnseenDays } = config.push;
-  if (maxUnseenDays !== undefined) startTokenExpiry(maxUnseenDays, context);
+  startTokenExpiry(config.push, context);
   if (config.pickerLoad === "start") services.topicIndex.start();
 }
 

@@ -45,6 +45,20 @@ export function createInstallationDeactivator(database: Database): InstallationD
       return count;
     },
 
+    async deleteInactive(ids, before) {
+      let count = 0;
+      for (const chunk of splitIntoBatches(ids, recordsPerUpdate)) {
+        // An imported record may have no time of its deactivation. A registration removes the time.
+        const $or = [
+          { deactivated_on: { $lt: before } },
+          { deactivated_on: null, sys_updated_on: { $lt: before } },
+        ] as unknown as Filter<InstallationRecord>[];
+        const filter = { _id: { $in: chunk }, active: false, $or };
+        count += (await database.run(() => installations.deleteMany(filter, updateLimit))).deletedCount;
+      }
+      return count;
+    },
+
     deactivateAll: (request) =>
       database.run(() => runConfirmed(database, () => deactivateActive(installations, request))),
   };

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import type { AuditEntry } from "@topicsync/lib/audit/audit";
 import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger } from "@topicsync/lib/logger";
-import { expireTokens } from "../../../src/service/token-expiry.ts";
+import { deleteInactiveTokens, expireTokens } from "../../../src/service/token-expiry.ts";
 import { createServices } from "../../../src/service/services.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { createDatabase } from "../../../src/storage/database/database.ts";
@@ -115,6 +115,54 @@ describe("tokens that are not seen for the days of the setting", () => {
     await jobs.updateOne({ _id: "expire-tokens" }, { $set: { next_on: new Date() } });
     await runAll();
     assert.equal(await installed.countDocuments({ active: true }), 1);
+  });
+
+  it("are deleted so many days after they were deactivated, if that is set", async (t) => {
+    const log = await createLogger("silent");
+    const config = readConfig({ ...own.settings, PUSH_DELETE_INACTIVE_DAYS: "90" });
+    const database = createDatabase(own.uri, log);
+    t.after(() => database.close());
+    await database.connect(new AbortController().signal);
+    const services = createServices({ config, database, lifecycle: createLifecycle(log), log });
+    const installed = own.db.collection<InstallationRecord>("sys_push_notif_app_install");
+    await installed.deleteMany({});
+    const ago = (days: number) => new Date(Date.now() - days * day);
+    const kept = [
+      installation("long active", { last_seen_on: ago(500), sys_updated_on: ago(500) }),
+      installation("inactive for 89 days", {
+        active: false,
+        deactivated_on: ago(89),
+        sys_updated_on: ago(500),
+      }),
+      installation("imported", { active: false, sys_updated_on: ago(89) }),
+    ];
+    const old = installation("inactive for 91 days", { active: false, deactivated_on: ago(91) });
+    await installed.insertMany([
+      ...kept,
+      old,
+      installation("imported long ago", { active: false, sys_updated_on: ago(91) }),
+      ...Array.from({ length: 300 }, (_, i) => ({ ...old, _id: unique("id"), token: `one of many ${i}` })),
+    ]);
+    const events: unknown[] = [];
+    const audit = {
+      on: true,
+      record: (event: unknown) => void events.push(event),
+      recordAll: () => undefined,
+    };
+    await deleteInactiveTokens(90, { services, audit, abort: new AbortController().signal, log });
+    const left = (await installed.find({}).toArray()).map(({ token }) => token);
+    assert.deepEqual(left.toSorted(), kept.map(({ token }) => token).toSorted());
+    assert.deepEqual(events, [{ action: "installations.deleted", count: 302 }]);
+    // Registered again since it was found.
+    const again = await services.installationDeactivator.deleteInactive([kept[0]?._id ?? ""], new Date());
+    assert.equal(again, 0);
+  });
+
+  it("are kept for ever by default, which the service says when it starts", async () => {
+    const service = await own.start();
+    const line = service.log.find(({ msg }) => msg?.startsWith("inactive push tokens are kept for ever"));
+    assert.match(line?.msg ?? "", /PUSH_DELETE_INACTIVE_DAYS/);
+    await service.stop();
   });
 
   it("are swept again soon after a sweep was interrupted", async (t) => {

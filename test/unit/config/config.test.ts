@@ -54,7 +54,10 @@ describe("the settings", () => {
       maxKeyDays: 365,
       oidc: undefined,
       signIn: undefined,
-      push: { applications: [], platforms: [], maxTokensPerUser: undefined, maxUnseenDays: undefined },
+      push: {
+        ...{ applications: [], platforms: [], maxTokensPerUser: undefined },
+        ...{ maxUnseenDays: undefined, deleteInactiveDays: undefined },
+      },
       pickerLoad: "first-use",
       historyRetentionDays: undefined,
       logLevel: "info",
