@@ -2,7 +2,18 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import { grants, roles } from "./rights.ts";
 import { page, query } from "./query.ts";
-import { flag, input, limited, list, named, nullableText, text } from "./shapes.ts";
+import {
+  count,
+  flag,
+  input,
+  limited,
+  list,
+  named,
+  nullableText,
+  nullableTime,
+  objects,
+  text,
+} from "./shapes.ts";
 
 /** The prefix of the names of users who sign in with OpenID Connect. They have no password here. */
 export const openIdPrefix = "oidc:";
@@ -69,3 +80,18 @@ export type RoleChangeBody = FromSchema<typeof roleChangeSchema>;
 export const newPasswordSchema = named("new-password", { password });
 
 export type NewPasswordBody = FromSchema<typeof newPasswordSchema>;
+
+const erasedKeyMembers = { id: text(), name: text() } as const;
+
+/** The response of `DELETE /api/topicsync/v1/users/{name}`. */
+export const erasureSchema = named("erasure", {
+  complete: flag("Whether the name is nowhere in the database any more."),
+  repeatOn: nullableTime("When to send the request again; null once the erasure is complete."),
+  pseudonym: text("What the name was replaced by. It is random."),
+  nameDigest: text("A keyed digest of the name, as in the audit log."),
+  keys: objects("The API keys that the person had made. They are revoked.", erasedKeyMembers),
+  deletedTokens: count("How many push tokens this request has deleted."),
+});
+
+export type Erasure = FromSchema<typeof erasureSchema>;
+export type ErasedKey = Erasure["keys"][number];

@@ -2,6 +2,10 @@ import { tokenDigest, type AuditEvent } from "@topicsync/lib/audit/audit";
 import type { InstallationKey } from "./installation.ts";
 import type { DeactivateAll, DeactivateAllRequest } from "./stores.ts";
 
+/** The reason of tokens that an administrator has removed. */
+export const toRemovalReason = (administrator: string): string =>
+  `removed by the administrator ${administrator}`;
+
 /** Returns the audit event of a deactivated token. */
 export const toDeactivationEvent = (
   { application, platform, token }: InstallationKey,

@@ -4,6 +4,7 @@ import type { User } from "../users/user.ts";
 import { readDeviceAttributes } from "./attributes.ts";
 import type { CatalogRecord } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
+import { toRemovalReason } from "./deactivation.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { DeactivateAll } from "./stores.ts";
 import type { TokenLimit } from "./token-limit.ts";
@@ -80,7 +81,7 @@ export function createInstallationService(
             { path: "/scope", message: "is not possible together with a token" },
           ]);
         }
-        await deactivateAll({ ...scope, reason: `removed by the administrator ${user.name}` });
+        await deactivateAll({ ...scope, reason: toRemovalReason(user.name) });
         return undefined;
       }
       const token =

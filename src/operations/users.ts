@@ -1,6 +1,7 @@
 import { createCursorFormat } from "@topicsync/lib/cursor";
 import { RejectionError } from "@topicsync/lib/errors";
 import {
+  erasureSchema,
   newPasswordSchema,
   newUserSchema,
   roleChangeSchema,
@@ -142,6 +143,28 @@ export const setPassword = operation({
     toReply(requireFound(await users.setPassword(name, password), "user", name)),
 });
 
+export const eraseUser = operation({
+  ...userOperation,
+  id: "eraseUser",
+  method: "DELETE",
+  paths: [`${path}/{name}`],
+  summary: "Erase a person",
+  description:
+    "Removes the user, sessions and push tokens, revokes the API keys that the person has made, and replaces the name everywhere else in the database by a pseudonym. It cannot be undone. The person need not be a user: a name that is only known from push tokens, or from OpenID with the prefix `oidc:`, is erased as well. Instances reject the person within 30 seconds; the first response is 202, and the erasure is complete when the request, sent again after `repeatOn`, gets 200. If interrupted, send it again to finish. You cannot erase yourself, so an administrator always remains.",
+  parameters: { name: "Name of the person; of users of an OpenID provider with the prefix `oidc:`." },
+  replies: {
+    200: { description: "The person is erased.", schema: erasureSchema },
+    202: { description: "The person is locked out. Send the request again.", schema: erasureSchema },
+  },
+  async handle({ parameters: { name = "" }, user }, { erase }) {
+    if (name === user.name || name === user.maker) throw forbidOwnAccount("You cannot erase yourself.");
+    const json = requireFound(await erase(name), "person", name);
+    const { complete, nameDigest, pseudonym, keys } = json;
+    const details = { nameDigest, pseudonym, keys: keys.map((key) => key.name), complete };
+    return { status: complete ? 200 : 202, json, audit: { action: "user.erased", ...details } };
+  },
+});
+
 const forbidOwnAccount = (message: string): HttpError =>
   new HttpError("FORBIDDEN", message, {
     detail: 'Another user with the right admin can, and so can "topicsync users" on the command line.',
@@ -164,4 +187,5 @@ export const userOperations: readonly Operation[] = [
   enableUser,
   changeRoles,
   setPassword,
+  eraseUser,
 ];

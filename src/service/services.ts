@@ -18,6 +18,7 @@ import { createSessions, type SessionStore } from "../users/session.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
+import { createErasureStore } from "../storage/erasures.ts";
 import { createInstallationDeactivator } from "../storage/installations/deactivation.ts";
 import { createInstallationImportStore } from "../storage/installations/import.ts";
 import { createInstallationReader } from "../storage/installations/reader.ts";
@@ -43,10 +44,11 @@ import { createApply } from "../plans/apply.ts";
 import { createPlanReader } from "../plans/reader.ts";
 import { createTopicService, type TopicServiceOptions } from "../topics/service.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
+import { createErase, createIsBeingErased } from "../users/erasure.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import { createKeyAdministration } from "../users/key.ts";
 import { hashPassword } from "../users/password.ts";
-import type { UserStore } from "../users/user.ts";
+import type { IsBeingErased, UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
   readonly config: Pick<Config, "signIn" | "historyRetentionDays" | "push" | "maxKeyDays">;
@@ -100,6 +102,10 @@ export function createServices(options: ServicesOptions) {
   const userStore = createUserStore(database);
   const sessionStore = createSessionStore(database);
   const keyStore = createKeyStore(database);
+  const erasureStore = createErasureStore(database);
+  const isBeingErased = createIsBeingErased(erasureStore);
+  const replayKey = createReplayKey(database);
+  const { getReplayKey: getSecret } = replayKey;
 
   return {
     topicStore,
@@ -137,14 +143,19 @@ export function createServices(options: ServicesOptions) {
     deadLetterStore: createDeadLetterStore(database, addComponent("dead-letters")),
     createDeadLetterReader: (topic: string) => createDeadLetterReader(database, topic),
     replayStore: createReplayStore(database),
-    ...createReplayKey(database),
+    ...replayKey,
     createSyncState: (groupId: string) => createSyncState(database, groupId),
 
     userStore,
-    users: createUsers(userStore, sessionStore),
+    users: createUsers(userStore, sessionStore, isBeingErased),
+    isBeingErased,
+    erase: createErase({ store: erasureStore, users: userStore, sessions: sessionStore, getSecret }),
     keyStore,
     keys: createKeyAdministration(keyStore, config.maxKeyDays),
-    sessions: createSessions({ store: sessionStore, users: userStore, issuer: config.signIn?.issuer }),
+    sessions: createSessions({
+      ...{ store: sessionStore, users: userStore, isBeingErased },
+      issuer: config.signIn?.issuer,
+    }),
     hasLimitedRights: () => hasLimitedRights(database),
   };
 }
@@ -156,9 +167,13 @@ function createTopicIndex({ database, lifecycle, log }: ServicesOptions): LiveTo
   return index;
 }
 
-function createUsers(users: UserStore, sessions: SessionStore): UserAdministration {
+function createUsers(
+  users: UserStore,
+  sessions: SessionStore,
+  isBeingErased: IsBeingErased,
+): UserAdministration {
   // A queue of its own: strangers can fill that of the logins.
   const queue = createHashQueue({ concurrency: 1 });
   const hash = (password: string): Promise<string> => queue.run("first", () => hashPassword(password));
-  return createUserAdministration({ users, sessions, hash });
+  return createUserAdministration({ users, sessions, isBeingErased, hash });
 }

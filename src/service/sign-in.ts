@@ -9,11 +9,16 @@ import type { TokenFinding } from "../users/token-findings.ts";
 import type { Config, OidcConfig, SignInConfig } from "../config/config.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
 import { createCheckKey } from "../users/key-check.ts";
+import type { IsBeingErased } from "../users/user.ts";
 import type { Services } from "./services.ts";
 
 export async function createSignIn(
   { oidc, signIn, maxKeyDays: maxDays }: Pick<Config, "oidc" | "signIn" | "maxKeyDays">,
-  { userStore: users, keyStore: keys }: Pick<Services, "userStore" | "keyStore">,
+  {
+    userStore: users,
+    keyStore: keys,
+    isBeingErased,
+  }: Pick<Services, "userStore" | "keyStore" | "isBeingErased">,
   log: Logger,
 ) {
   const throttle = createLoginThrottle({
@@ -29,23 +34,28 @@ export async function createSignIn(
       },
     }),
     checkKey: createCheckKey({ keys, users, maxDays, log }),
-    checkToken: oidc && (await loadTokenCheck(oidc, log)),
+    checkToken: oidc && (await loadTokenCheck(oidc, isBeingErased, log)),
     openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
   };
 }
 
 /** Loads the library only if bearer tokens are configured. */
-async function loadTokenCheck(config: OidcConfig, log: Logger): Promise<VerifyToken> {
-  const { createVerifyToken } = await import("../users/bearer-token.ts");
+async function loadTokenCheck(
+  config: OidcConfig,
+  isBeingErased: IsBeingErased,
+  log: Logger,
+): Promise<VerifyToken> {
+  const { createVerifyToken, rejectErased } = await import("../users/bearer-token.ts");
   // Callers choose what their tokens contain, but not how many kinds there are.
   const logged = new Set<TokenFinding["kind"]>();
-  return createVerifyToken(config, Date.now, ({ kind, message: reason, advice, rejects }) => {
+  const verify = createVerifyToken(config, Date.now, ({ kind, message: reason, advice, rejects }) => {
     if (logged.has(kind)) return;
     logged.add(kind);
     if (kind === "exp") log.info({ kind, reason }, "bearer token has expired");
     else if (rejects) log.warn({ kind, reason, advice }, "bearer token rejected");
     else log.info({ kind, reason, advice }, "bearer token gives no rights");
   });
+  return rejectErased(verify, isBeingErased);
 }
 
 /** Loads the library only if signing in with OpenID is configured. */

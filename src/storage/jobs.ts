@@ -11,7 +11,7 @@ export interface JobStore {
   postpone(name: string, nextOn: Date): Promise<void>;
 }
 
-interface JobRecord {
+export interface JobRecord {
   _id: string;
   next_on: Date;
 }

@@ -80,6 +80,35 @@ export function toBoundary<R>(
   return (branches.length === 1 ? first : { ...bound, $or: branches }) as Filter<R>;
 }
 
+/** The ids after one and up to another. */
+export function toIdRange<R extends Document>(
+  afterId: string | undefined,
+  endId: string | undefined,
+): Filter<R> {
+  if (afterId === undefined && endId === undefined) return {};
+  const after = afterId === undefined ? {} : { $gt: afterId };
+  const end = endId === undefined ? {} : { $lte: endId };
+  return { _id: { ...after, ...end } } as Filter<R>;
+}
+
+/** The last of so many ids after one; undefined when fewer are left. */
+export async function findRangeEnd<R extends { _id: string }>(
+  collection: Collection<R>,
+  afterId: string | undefined,
+  size: number,
+): Promise<string | undefined> {
+  const [end] = await collection
+    .find(toIdRange(afterId, undefined), {
+      sort: { _id: 1 },
+      hint: { _id: 1 },
+      skip: size - 1,
+      limit: 1,
+      projection: { _id: 1 },
+    })
+    .toArray();
+  return end?._id;
+}
+
 const valuesPerLookup = 200;
 
 /** The records whose field has one of these values. Throws UnavailableError. */

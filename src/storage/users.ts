@@ -44,6 +44,10 @@ export function createUserStore(database: Database): UserStore {
       return changeOne(users, { user_name: name, ...as }, { $set });
     },
 
+    async remove(name) {
+      await users.deleteOne({ user_name: name }, updateLimit);
+    },
+
     async changeRoles(name, { add, remove }) {
       // MongoDB cannot $addToSet and $pull one field in a single update.
       const updates = [

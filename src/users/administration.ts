@@ -2,7 +2,7 @@ import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { NameTakenError } from "@topicsync/lib/errors";
 import type { SessionStore } from "./session.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
-import { everyRole, type StoredUser, type User, type UserStore } from "./user.ts";
+import { everyRole, type IsBeingErased, type StoredUser, type User, type UserStore } from "./user.ts";
 
 interface NewUser {
   readonly name: string;
@@ -31,6 +31,7 @@ export type UserAdministration = ReturnType<typeof createUserAdministration>;
 interface UserAdministrationOptions {
   readonly users: UserStore;
   readonly sessions: Pick<SessionStore, "removeAll">;
+  readonly isBeingErased?: IsBeingErased;
   /** Hashes a password; may wait in a queue. */
   readonly hash?: (password: string) => Promise<string>;
 }
@@ -38,6 +39,7 @@ interface UserAdministrationOptions {
 export function createUserAdministration({
   users,
   sessions,
+  isBeingErased = () => false,
   hash = hashPassword,
 }: UserAdministrationOptions) {
   async function find(name: string): Promise<User | undefined> {
@@ -60,6 +62,7 @@ export function createUserAdministration({
 
     /** Adds an active user. Throws NameTakenError and OverloadedError. */
     async add({ name, password, roles: given }: NewUser): Promise<ChangedUser> {
+      if (await isBeingErased(name)) throw new NameTakenError(`"${name}" is being erased`);
       const user = { name, roles: [...new Set(given)], active: true };
       await users.insert({ ...user, passwordHash: await hash(password) });
       return { user, event: { action: "user.added", user: name, roles: user.roles } };

@@ -21,7 +21,7 @@ import {
   type DecodedToken,
   type TokenFinding,
 } from "./token-findings.ts";
-import type { User } from "./user.ts";
+import type { IsBeingErased, User } from "./user.ts";
 
 /**
  * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise, and
@@ -140,6 +140,20 @@ export function decodeToken(token: string): DecodedToken {
     throw new InvalidTokenError(`it is not a signed JWT: ${getErrorMessage(error)}`, { cause: error });
   }
 }
+
+/** Rejects the tokens of users who are being erased. */
+export const rejectErased =
+  (check: VerifyToken, isBeingErased: IsBeingErased): VerifyToken =>
+  (...args) => {
+    function admit(user: User): User | Promise<User> {
+      const isErased = isBeingErased(user.name);
+      if (isErased instanceof Promise) return isErased.then(() => admit(user));
+      if (isErased) throw new InvalidTokenError("its user is being erased");
+      return user;
+    }
+    const user = check(...args);
+    return user instanceof Promise ? user.then(admit) : admit(user);
+  };
 
 /** Fetches the issuer's configuration (OpenID Connect Discovery 1.0, section 4). */
 async function discover(issuer: string): Promise<RemoteJWKSet> {

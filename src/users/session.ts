@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 
-import type { StoredUser, User, UserStore } from "./user.ts";
+import { SignInError } from "./openid.ts";
+import type { IsBeingErased, StoredUser, User, UserStore } from "./user.ts";
 
 /** A session of the console. */
 export interface Session {
@@ -70,6 +71,8 @@ interface SessionsOptions {
   readonly users: Pick<UserStore, "find">;
   /** The configured OpenID provider; sessions of another one are invalid. */
   readonly issuer?: string | undefined;
+  /** Of the users of the provider; a stored user is disabled then. */
+  readonly isBeingErased?: IsBeingErased;
   readonly now?: () => Date;
 }
 
@@ -78,7 +81,7 @@ interface SessionsOptions {
  * take effect at once on every instance.
  */
 export function createSessions(options: SessionsOptions) {
-  const { store, users, issuer, now = () => new Date() } = options;
+  const { store, users, issuer, isBeingErased = () => false, now = () => new Date() } = options;
 
   async function insert(user: User, basis: SessionBasis): Promise<Session> {
     const id = randomBytes(32).toString("base64url");
@@ -98,7 +101,9 @@ export function createSessions(options: SessionsOptions) {
     basis,
   }: Pick<StoredSession, "user" | "basis">): Promise<User | undefined> {
     if ("issuer" in basis)
-      return basis.issuer === issuer ? { name, roles: basis.roles, active: true } : undefined;
+      return basis.issuer === issuer && !(await isBeingErased(name))
+        ? { name, roles: basis.roles, active: true }
+        : undefined;
     const user = await users.find(name);
     if (user?.active !== true) return undefined;
     return digest(user.passwordHash) === basis.passwordDigest ? user : undefined;
@@ -118,9 +123,11 @@ export function createSessions(options: SessionsOptions) {
       return undefined;
     },
 
-    /** Begins a session for a user of the OpenID provider. */
-    beginFederated: (user: User, signedInAt: string): Promise<Session> =>
-      insert(user, { issuer: signedInAt, roles: user.roles }),
+    /** Begins a session for a user of the OpenID provider; a SignInError for one who is being erased. */
+    async beginFederated(user: User, signedInAt: string): Promise<Session> {
+      if (await isBeingErased(user.name)) throw new SignInError("rejected", "the user is being erased");
+      return insert(user, { issuer: signedInAt, roles: user.roles });
+    },
 
     /** A valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
     async find(id: string): Promise<Session | undefined> {

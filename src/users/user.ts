@@ -17,6 +17,9 @@ export interface User {
   readonly rolesFault?: string;
 }
 
+/** Whether a person is being erased; synchronous if that was read recently. Never throws. */
+export type IsBeingErased = (name: string) => boolean | Promise<boolean>;
+
 /** A caller without credentials. */
 export const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
@@ -47,6 +50,7 @@ export interface UserStore {
     change: Partial<Pick<StoredUser, "passwordHash" | "roles" | "active">>,
     expected?: Pick<StoredUser, "passwordHash" | "active">,
   ): Promise<boolean>;
+  remove(name: string): Promise<void>;
   /** Grants and revokes roles; false when the user does not exist. */
   changeRoles(
     name: string,

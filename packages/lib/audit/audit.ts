@@ -31,6 +31,11 @@ export type AuditEvent =
       | "sessions.ended",
       { user: string }
     >
+  /** Without the name: `nameDigest` is keyed. With the names of the API keys that were revoked. */
+  | EventOf<
+      "user.erased",
+      { nameDigest: string; pseudonym: string; keys: readonly string[]; complete: boolean }
+    >
   | EventOf<"application.added" | "application.disabled" | "application.enabled", { application: string }>
   | EventOf<
       "platform.added" | "platform.changed" | "platform.disabled" | "platform.enabled",
@@ -65,7 +70,13 @@ export type AuditEvent =
       "installations.looked-up",
       { application: string; platform: string | null; users: number; count: number }
     >
-  | EventOf<"installations.swept" | "installations.imported" | "installations.read-tokens", { count: number }>
+  | EventOf<
+      | "installations.swept"
+      | "installations.deleted"
+      | "installations.imported"
+      | "installations.read-tokens",
+      { count: number }
+    >
   | EventOf<
       "dead-letters.replayed",
       {

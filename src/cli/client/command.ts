@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 
+import { UnavailableError } from "@topicsync/lib/errors";
+import { sleep } from "@topicsync/lib/platform";
 import type { Operation } from "../../operations/framework/operation.ts";
 import { parseWhole } from "../input/options.ts";
 import { printError, printJson, printLine, sanitize } from "../output/output.ts";
@@ -34,6 +36,8 @@ interface OperationCommand<Result> extends CommonOptions {
   readonly toBody?: (given: Given, path: Readonly<Record<string, string>>) => object | Promise<object>;
   /** The lines for people. */
   readonly format: (result: Result, given: Given) => string | readonly string[] | Promise<readonly string[]>;
+  /** How many milliseconds after a result to send the request again, and why; undefined if that was all. */
+  readonly repeat?: (result: Result) => { readonly afterMs: number; readonly because: string } | undefined;
   /** A line on standard error, where standard output is for programs. */
   readonly note?: (result: Result, given: Given) => string;
 }
@@ -48,7 +52,7 @@ interface CommonFlags extends ServerFlag {
 
 /** Adds the command of an operation: path parameters are arguments, members of query and body are options. */
 export function addOperation<Result>(parent: Command, options: OperationCommand<Result>): void {
-  const { operation, members, toBody = (given) => given, format, note } = options;
+  const { operation, members, toBody = (given) => given, format, note, repeat = () => undefined } = options;
   const command = createCommand(parent, options);
   const readPath = addArguments(command, listParameters(operation));
   const all = listMembers(operation.body?.schema);
@@ -64,9 +68,17 @@ export function addOperation<Result>(parent: Command, options: OperationCommand<
     const given = { ...readNamed(), ...readOthers() };
     const query = readQuery();
     const body = operation.body && { body: await toBody(given, parameters) };
-    const { json: result, warnings } = await runWithClient({ server }, (client) =>
-      client.call<Result>(operation, { parameters, query, ...body, ifMatch }),
-    ).catch((error: unknown) => {
+    const { json: result, warnings } = await runWithClient({ server }, async (client) => {
+      for (;;) {
+        const called = await client.call<Result>(operation, { parameters, query, ...body, ifMatch });
+        const again = repeat(called.json);
+        if (again === undefined) return called;
+        printError(sanitize(again.because));
+        await sleep(again.afterMs, client.abort);
+        if (client.abort.aborted)
+          throw new UnavailableError("interrupted; run the same command again to continue");
+      }
+    }).catch((error: unknown) => {
       throw addHint(error, parent);
     });
     for (const warning of warnings) printError(sanitize(`warning: ${warning}`));

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 
-import type { UserView } from "../../../schemas/user.ts";
+import type { Erasure, UserView } from "../../../schemas/user.ts";
 import {
   addUser,
   changeRoles,
   disableUser,
   enableUser,
+  eraseUser,
   getUser,
   listUsers,
   setPassword,
@@ -14,6 +15,7 @@ import { addList, addOperation } from "../client/command.ts";
 import { collectGrant, createGrantOption, parseGrant } from "../input/grants.ts";
 import { addMistaken, deletions } from "../input/mistaken.ts";
 import { askNewPassword } from "../input/password.ts";
+import { formatCount } from "../output/format.ts";
 
 export function defineUsers(users: Command): void {
   addOperation<UserView>(users, {
@@ -83,5 +85,26 @@ export function defineUsers(users: Command): void {
     description: "enable a disabled user again",
     format: ({ name }) => `enabled ${name}`,
   });
-  addMistaken(users, deletions, "users are disabled instead: topicsync users disable NAME");
+  addOperation<Erasure>(users, {
+    name: "erase",
+    operation: eraseUser,
+    description: "erase a person for ever: user, sessions, keys, push tokens and the name; takes a minute",
+    repeat: ({ pseudonym, repeatOn }) =>
+      repeatOn === null
+        ? undefined
+        : {
+            afterMs: Math.min(Math.max(Date.parse(repeatOn) - Date.now(), 1_000), 60_000),
+            because: `locked out, and now named ${pseudonym}; waiting until all instances have noticed`,
+          },
+    format: ({ pseudonym, keys, deletedTokens }, { name }) => [
+      `erased ${String(name)}, now named ${pseudonym}`,
+      `deleted ${formatCount(deletedTokens, "push token")}`,
+      ...keys.map((key) => `revoked the API key ${key.name} (${key.id})`),
+    ],
+  });
+  addMistaken(
+    users,
+    deletions,
+    "users are disabled, which can be undone, or erased: topicsync users disable NAME, topicsync users erase NAME",
+  );
 }

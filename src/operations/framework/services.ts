@@ -22,6 +22,7 @@ import type { TopicService } from "../../topics/service.ts";
 import type { TopicUsageStore } from "../../topics/usage.ts";
 import type { AuthenticateAfresh } from "../../users/authenticate.ts";
 import type { UserAdministration } from "../../users/administration.ts";
+import type { Erase } from "../../users/erasure.ts";
 import type { KeyAdministration } from "../../users/key.ts";
 import type { Namespaces } from "../../users/rights.ts";
 import type { Sessions } from "../../users/session.ts";
@@ -45,6 +46,7 @@ export interface DomainServices {
   readonly importInstallations: ImportInstallations;
   readonly lookUp: LookUpTokens;
   readonly users: UserAdministration;
+  readonly erase: Erase;
   readonly keys: KeyAdministration;
   readonly sessions: Sessions;
   readonly applications: CatalogAdministration;

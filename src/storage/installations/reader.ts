@@ -1,4 +1,4 @@
-import type { Collection, Filter } from "mongodb";
+import type { Filter } from "mongodb";
 
 import { UnavailableError } from "@topicsync/lib/errors";
 import type { InstallationCount } from "../../../schemas/overview.ts";
@@ -7,7 +7,7 @@ import type { Database } from "../database/database.ts";
 import { isTimeLimitExceeded } from "../database/failures.ts";
 import { fromInstallationRecord, type InstallationRecord } from "./records.ts";
 import { collections } from "../names.ts";
-import { findPage } from "../queries.ts";
+import { findPage, findRangeEnd, toIdRange } from "../queries.ts";
 
 /** Bounds the time of a registration; the next one continues. */
 const maxSurplus = 250;
@@ -39,7 +39,8 @@ export function createInstallationReader(database: Database): InstallationReader
         const selected = toFilter(selection);
         const isUnfiltered = Object.keys(selected).length === 0;
         const isIndexed = selection.user !== undefined;
-        const endId = isUnfiltered || isIndexed ? undefined : await findScanEnd(installations, afterId);
+        const endId =
+          isUnfiltered || isIndexed ? undefined : await findRangeEnd(installations, afterId, recordsPerScan);
         const records = await installations
           .find(
             { ...selected, ...toIdRange(afterId, endId) },
@@ -133,30 +134,6 @@ const toFilter = ({
 const endsWith = (input: string, suffix: string) => ({
   $regexMatch: { input, regex: `${suffix.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}$` },
 });
-
-function toIdRange(afterId: string | undefined, endId: string | undefined): Filter<InstallationRecord> {
-  if (afterId === undefined && endId === undefined) return {};
-  const after = afterId === undefined ? {} : { $gt: afterId };
-  const end = endId === undefined ? {} : { $lte: endId };
-  return { _id: { ...after, ...end } };
-}
-
-/** The id at which a scan ends; undefined when fewer than `recordsPerScan` records are left. */
-async function findScanEnd(
-  installations: Collection<InstallationRecord>,
-  afterId: string | undefined,
-): Promise<string | undefined> {
-  const [end] = await installations
-    .find(toIdRange(afterId, undefined), {
-      sort: { _id: 1 },
-      hint: { _id: 1 },
-      skip: recordsPerScan - 1,
-      limit: 1,
-      projection: { _id: 1 },
-    })
-    .toArray();
-  return end?._id;
-}
 
 const toCount = ({ _id: { application, platform }, active, all }: ScopeGroup): InstallationCount => ({
   application,

@@ -131,6 +131,7 @@ const inOtherTests = [
   ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact", "changeTopics"],
   ...["deactivateInstallations", "importInstallations", "getEventType", "pickTopics"],
   "replayDeadLetters",
+  "eraseUser",
 ];
 
 /** Their commands work with the database and Kafka of the settings, or there are none. */

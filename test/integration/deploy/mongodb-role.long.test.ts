@@ -14,6 +14,7 @@ import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import { noWrites } from "../../../src/topics/snapshot.ts";
 import { TopicGoneError } from "../../../src/topics/stores.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
+import { installation } from "../../support/installations.ts";
 import { getPort } from "../../support/local.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
@@ -131,7 +132,7 @@ const requests: Readonly<Record<string, Request>> = {
  * below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$|^DELETE .*\/users\/\{name\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -161,6 +162,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     PUSH_PLATFORMS: "android",
     PUSH_MAX_TOKENS_PER_USER: "1",
     PUSH_TOKEN_MAX_UNSEEN_DAYS: "1",
+    PUSH_DELETE_INACTIVE_DAYS: "1",
   };
   const service = await own.start(settings);
 
@@ -225,6 +227,15 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const ann = { user: "ann", password: "battery staple" };
   const change = { currentPassword: ann.password, password: "a third password" };
   assert.equal((await call(`${session}/password`, { as: ann, body: change })).status, 200);
+
+  const erased = { in: { name: "bea" } };
+  await send("POST /api/topicsync/v1/users", { body: { name: "bea", password: "correct horse" } });
+  const install = own.db.collection("sys_push_notif_app_install");
+  await install.insertOne({ ...installation(unique("token"), { user: "bea" }), _id: unique("id") as never });
+  await send("DELETE /api/topicsync/v1/users/{name}", erased);
+  const due = { $set: { next_on: new Date(0) } };
+  await own.db.collection("topicsync_jobs").updateOne({ _id: "erase:bea" as never }, due);
+  await send("DELETE /api/topicsync/v1/users/{name}", erased);
 
   const [sender] = (await send("GET /api/topicsync/v1/keys", {})).json.keys;
   await send("DELETE /api/topicsync/v1/keys/{id}", { in: { id: sender.id } });
