@@ -150,8 +150,10 @@ const toField = (path: string): string => path.split("[].", 1)[0] ?? path;
 /** A message quotes names, and a reason ends with one; all other texts are names. */
 const toCondition = (path: string, names: readonly string[]): object =>
   path === "message"
-    ? { message: { $in: names.map((name) => new RegExp(escape(JSON.stringify(name)))) } }
+    ? { message: { $in: names.map((name) => new RegExp(escape(quote(name)))) } }
     : { [path.replace("[]", "")]: { $in: names.flatMap((name) => [name, toRemovalReason(name)]) } };
+
+const quote = (name: string): string => `"${name}"`;
 
 const escape = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
@@ -174,7 +176,7 @@ function toWrite(
   const replace = (text: unknown): unknown => {
     if (text === name) return pseudonym;
     if (text === toRemovalReason(name)) return toRemovalReason(pseudonym);
-    return typeof text === "string" ? text.replaceAll(JSON.stringify(name), JSON.stringify(pseudonym)) : text;
+    return typeof text === "string" ? text.replaceAll(quote(name), quote(pseudonym)) : text;
   };
   const read = new Map<string, unknown>();
   const changed = new Map<string, unknown>();
