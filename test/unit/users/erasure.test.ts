@@ -2,8 +2,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { NameTakenError } from "@topicsync/lib/errors";
 import type { Database } from "../../../src/storage/database/database.ts";
+import { createErasureStore } from "../../../src/storage/erasures.ts";
 import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
+import { createSessionStore } from "../../../src/storage/sessions.ts";
+import { createUserStore } from "../../../src/storage/users.ts";
+import { createUserAdministration } from "../../../src/users/administration.ts";
+import { createIsBeingErased } from "../../../src/users/erasure.ts";
+import { SignInError } from "../../../src/users/openid.ts";
+import { createSessions } from "../../../src/users/session.ts";
 import { createErasureScene } from "../../support/erasure-scene.ts";
 import { installation } from "../../support/installations.ts";
 import { unique } from "../../support/names.ts";
@@ -94,6 +102,33 @@ describe("the erasure of a person", () => {
     assert.equal((await start(2)(user))?.complete, true);
     assert.equal(await installations.findOne({ token: key.token }), null);
     assert.deepEqual(await findText(user), []);
+  });
+
+  it("keeps out users of an OpenID provider, and the name from being added, while it lasts", async () => {
+    const name = `oidc:${unique("person")}`;
+    await installations.insertOne(installation(unique("token"), { user: name }));
+    const [store, users] = [createSessionStore(database), createUserStore(database)];
+    const create = () => {
+      const isBeingErased = createIsBeingErased(createErasureStore(database));
+      return {
+        sessions: createSessions({ store, users, issuer: "issuer", isBeingErased }),
+        administration: createUserAdministration({ users, sessions: store, isBeingErased }),
+      };
+    };
+    const user = { name, roles: [], active: true };
+    const open = await create().sessions.beginFederated(user, "issuer");
+    await start(0)(name);
+    const late = await create().sessions.beginFederated({ ...user, name: unique("other") }, "issuer");
+    await db
+      .collection("topicsync_sessions")
+      .updateMany({ user_name: late.user.name }, { $set: { user_name: name } });
+    const { sessions, administration } = create();
+    for (const { id } of [open, late]) assert.equal(await sessions.find(id), undefined);
+    await assert.rejects(sessions.beginFederated(user, "issuer"), SignInError);
+    await assert.rejects(administration.add({ name, password: "a password", roles: [] }), NameTakenError);
+    await start(1)(name);
+    assert.deepEqual(await findText(name), []);
+    assert.equal((await create().sessions.beginFederated(user, "issuer")).user.name, name);
   });
 
   it("can be asked for twice at the same time", async () => {
