@@ -123,10 +123,10 @@ export function createErasureStore(database: Database, recordsPerScan = 5_000): 
       return false;
     },
 
-    async replaceName(name, pseudonym) {
+    async replaceName(name, pseudonym, { isDue }) {
       let [found, tokens] = [0, 0];
       for (const place of Object.keys(places) as Place[]) {
-        const names = place === "installations" ? [name, pseudonym] : [name];
+        const names = isDue && place === "installations" ? [name, pseudonym] : [name];
         for await (const records of findNamed(place, names))
           for (const some of splitIntoBatches(records, recordsPerWrite)) {
             const writes = some.flatMap((record) => toWrite(place, record, { name, pseudonym }));
@@ -169,14 +169,14 @@ function toWrite(
   { name, pseudonym }: Replacement,
 ): AnyBulkWriteOperation<NamedRecord>[] {
   const id = { _id: record._id, ...(place === "installations" && { token: record["token"] }) };
-  // It was renamed by an earlier call. Were it deleted at once, a registration by the token's next user that
+  // It was renamed by an earlier call. Were it deleted sooner, a registration by the token's next user that
   // has read the name could insert it again.
   if (place === "installations" && record["user"] === pseudonym)
     return [{ deleteOne: { filter: { ...id, user: pseudonym } } }];
   const replace = (text: unknown): unknown => {
     if (text === name) return pseudonym;
     if (text === toRemovalReason(name)) return toRemovalReason(pseudonym);
-    return typeof text === "string" ? text.replaceAll(quote(name), quote(pseudonym)) : text;
+    return place === "deadLetters" ? String(text).replaceAll(quote(name), quote(pseudonym)) : text;
   };
   const read = new Map<string, unknown>();
   const changed = new Map<string, unknown>();

@@ -34,10 +34,14 @@ export interface ErasureStore {
   /** Revokes the keys that somebody has made, and returns the erasure with all keys that it has revoked. */
   revokeKeys(name: string): Promise<BegunErasure>;
   /**
-   * Replaces a name in all records, deactivates its push tokens, and deletes those that an earlier call has
-   * deactivated. Returns how many records had the name, and how many tokens were deleted.
+   * Replaces a name in all records, and deactivates its push tokens. Once the erasure is due, deletes those
+   * that an earlier call has deactivated. Returns how many records had the name, and how many tokens were deleted.
    */
-  replaceName(name: string, pseudonym: string): Promise<{ readonly found: number; readonly tokens: number }>;
+  replaceName(
+    name: string,
+    pseudonym: string,
+    when: { readonly isDue: boolean },
+  ): Promise<{ readonly found: number; readonly tokens: number }>;
   postpone(name: string, dueOn: Date): Promise<void>;
   end(name: string): Promise<void>;
 }
@@ -86,7 +90,7 @@ export function createErase({
     await sessions.removeAll(name);
     const { pseudonym, dueOn, keys } = await store.revokeKeys(name);
     const isDue = dueOn <= now();
-    const { found, tokens } = await store.replaceName(name, pseudonym);
+    const { found, tokens } = await store.replaceName(name, pseudonym, { isDue });
     const erasure = { pseudonym, nameDigest, keys: [...keys], deletedTokens: tokens };
     if (isDue && found === 0) {
       await users.remove(name);
