@@ -187,7 +187,7 @@ describe("a person who is erased", () => {
     assert.equal(line["by"], bootstrap.user);
   });
 
-  it("cannot sign in, register or be added again meanwhile, and the words of others stay", async () => {
+  it("cannot sign in, register or be added again while the erasure lasts", async () => {
     const person = await addPerson();
     assert.equal((await register(token(), { as: person })).status, 200);
     assert.equal((await erase(person.user)).status, 202);
