@@ -174,7 +174,7 @@ export const maxSentEvents = 500;
 export const sendEventsBodySchema = {
   $id: "send-events-body",
   description: "An event, or a list of events.",
-  anyOf: [eventSchema, { type: "array", minItems: 1, maxItems: maxSentEvents, items: eventSchema }],
+  anyOf: [eventSchema, { type: "array", minItems: 1, maxItems: maxSentEvents, items: { type: "object" } }],
 } as const;
 
 export const sentEventsSchema = named("sent-events", {

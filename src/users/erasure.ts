@@ -35,7 +35,8 @@ export interface ErasureStore {
   revokeKeys(name: string): Promise<BegunErasure>;
   /**
    * Replaces a name in all records, and deactivates its push tokens. Once the erasure is due, deletes those
-   * that an earlier call has deactivated. Returns how many records had the name, and how many tokens were deleted.
+   * that an earlier call has deactivated. Returns how many records had the name, and how many tokens were
+   * deleted.
    */
   replaceName(
     name: string,
