@@ -86,6 +86,7 @@ export type AuditEvent =
   | EventOf<"dead-letters.read", { id: string }>
   /** Values of events were shown, in a preview of changes of these topics, or the first of many. */
   | EventOf<"events.read", { topics: readonly string[] }>
+  | EventOf<"backfill.requested" | "backfill.cancelled", { externalId: string; id: string }>
   /** The offset of a Kafka topic's partition. */
   | EventOf<
       "position.set",

@@ -1,0 +1,207 @@
+import type { OffsetRange } from "@topicsync/kafka";
+import {
+  backfillListSchema,
+  backfillPreviewSchema,
+  backfillQuerySchema,
+  backfillSchema,
+  defaultBackfillRate,
+  newBackfillSchema,
+  type BackfillList,
+  type BackfillPreview,
+  type BackfillQuery,
+  type NewBackfillBody,
+} from "../../schemas/backfill.ts";
+import { maxImpactEvents } from "../../schemas/impact.ts";
+import { toReadEvent } from "../plans/impact/preview.ts";
+import { countOffsets } from "../plans/impact/selection.ts";
+import { toBackfillEvent, toBackfillView, type Backfill, type BackfillRequest } from "../routing/backfill.ts";
+import { UnknownTopicError } from "../topics/definition-change.ts";
+import type { Topic } from "../topics/topic.ts";
+import { hasRight, includesNamespace } from "../users/rights.ts";
+import { bodyRules } from "./framework/body.ts";
+import { createForbiddenError, HttpError } from "./framework/errors.ts";
+import { operation, type Call, type Operation, type Reply } from "./framework/operation.ts";
+import { queryRules } from "./framework/query.ts";
+import type { OperationServices } from "./framework/services.ts";
+import { startPreview, throwUnreadable } from "./impact.ts";
+import {
+  canSee,
+  createHiddenError,
+  findExternalId,
+  readingTopics,
+  requireStorable,
+  toChangeOptions,
+  writingTopics,
+} from "./topic-rules.ts";
+
+const path = "/api/topicsync/v1/backfills";
+const parameters = { id: "The `id` of the backfill." };
+/** More would only wait. */
+const maxRunning = 100;
+
+export const createBackfill = operation({
+  ...writingTopics,
+  id: "createBackfill",
+  method: "POST",
+  paths: ["/api/topicsync/v1/topics/{externalId}/backfills"],
+  summary: "Backfill a topic",
+  description:
+    "Forwards events that the router has read already to this topic alone: those of a time that match its filters, and that its Kafka topic has no copy of. A topic that was changed in the last 75 seconds has to wait for their end, so that no event is left out or sent twice. `dryRun` needs the right `events.read` as well, and is audited.",
+  parameters: { externalId: "External id of an active topic, or its sys_id." },
+  body: bodyRules<NewBackfillBody>(newBackfillSchema),
+  replies: {
+    200: { description: "What a dry run has counted.", schema: backfillPreviewSchema },
+    202: { description: "The backfill, which begins soon.", schema: backfillSchema },
+  },
+  rejections: ["NOT_FOUND", "BAD_EGRESS_NAME", "BACKFILL_RUNNING"],
+  async handle(call, services) {
+    const { from, to, rate = defaultBackfillRate, dryRun } = call.body;
+    const topic = await findActiveTopic(call, services);
+    const backfills = requireBackfills(services);
+    requireStorable(call, services.egressNaming, topic);
+    const request = { from: new Date(from), to: to === undefined ? undefined : new Date(to) };
+    if (dryRun === true) return countEvents(topic, request, { call, services });
+    if ((await backfills.countRunning()) >= maxRunning)
+      throw new HttpError("OVERLOADED", `${maxRunning} backfills are waiting or running.`, {
+        detail: "Wait for the end of one of them, or cancel one.",
+      });
+    const created = await backfills.request(request, { topic, rate, requestedBy: call.user.name });
+    if (created === undefined)
+      throw new HttpError("BACKFILL_RUNNING", `A backfill of "${topic.externalId}" is waiting or running.`, {
+        detail: "Wait for its end, or cancel it.",
+      });
+    const audit = toBackfillEvent("backfill.requested", created);
+    return { status: 202, json: toBackfillView(created), audit };
+  },
+});
+
+export const listBackfills = operation({
+  ...readingTopics,
+  id: "listBackfills",
+  method: "GET",
+  paths: [path],
+  summary: "List backfills",
+  description: "The latest ones, of topics that the caller may read.",
+  query: queryRules<BackfillQuery>(backfillQuerySchema),
+  replies: { 200: { description: "The backfills.", schema: backfillListSchema } },
+  async handle({ query: { limit }, namespaces }, services) {
+    const found = (await services.backfills?.list({ namespaces, limit })) ?? [];
+    const json: BackfillList = { backfills: found.map(toBackfillView) };
+    return { status: 200, json };
+  },
+});
+
+export const getBackfill = operation({
+  ...readingTopics,
+  id: "getBackfill",
+  method: "GET",
+  paths: [`${path}/{id}`],
+  summary: "Get a backfill",
+  description: "Its state and progress.",
+  parameters,
+  replies: { 200: { description: "The backfill.", schema: backfillSchema } },
+  rejections: ["NOT_FOUND"],
+  async handle(call, services) {
+    const found = await findBackfill(call, services);
+    if (!includesNamespace(call.namespaces, found.topic.namespace)) throw createUnknownError(call);
+    return { status: 200, json: toBackfillView(found) };
+  },
+});
+
+export const cancelBackfill = operation({
+  ...writingTopics,
+  id: "cancelBackfill",
+  method: "POST",
+  paths: [`${path}/{id}/cancel`],
+  summary: "Cancel a backfill",
+  description: "It ends within seconds. What was forwarded stays. One that has ended is not changed.",
+  parameters,
+  replies: { 200: { description: "The backfill.", schema: backfillSchema } },
+  rejections: ["NOT_FOUND"],
+  async handle(call, services) {
+    const { id, state, topic } = await findBackfill(call, services);
+    if (!includesNamespace(call.namespaces, topic.namespace))
+      throw canSee(call, topic.namespace)
+        ? createHiddenError(call, topic.namespace)
+        : createUnknownError(call);
+    const found = (await services.backfills?.cancel(id)) ?? (await findBackfill(call, services));
+    const isCancelled = state === "running" && found.state === "cancelled";
+    const audit = isCancelled ? toBackfillEvent("backfill.cancelled", found) : undefined;
+    return { status: 200, json: toBackfillView(found), audit };
+  },
+});
+
+/** Requests, shows and cancels backfills. */
+export const backfillOperations: readonly Operation[] = [
+  createBackfill,
+  listBackfills,
+  getBackfill,
+  cancelBackfill,
+];
+
+function requireBackfills({ backfills }: Pick<OperationServices, "backfills">) {
+  if (backfills !== undefined) return backfills;
+  throw new HttpError("NOT_FOUND", "There are no events to forward.", {
+    detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
+  });
+}
+
+type Caller = Pick<Call, "user" | "namespaces" | "parameters">;
+
+/** Finds the topic in the path, which the caller may change. */
+async function findActiveTopic(
+  call: Caller,
+  { topicReader }: Pick<OperationServices, "topicReader">,
+): Promise<Topic> {
+  const externalId = await findExternalId(call, { topicReader });
+  const found = await topicReader.find(externalId);
+  if (found === undefined)
+    throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
+  toChangeOptions(call).check?.(found.topic);
+  if (found.retired === undefined) return found.topic;
+  throw new HttpError("NOT_FOUND", `The topic "${externalId}" is disabled.`, {
+    detail: "A backfill needs an active topic: enable it first.",
+  });
+}
+
+const createUnknownError = ({ parameters: { id = "" } }: Pick<Call, "parameters">): HttpError =>
+  new HttpError("NOT_FOUND", `There is no backfill "${id}".`);
+
+async function findBackfill(
+  call: Pick<Call, "parameters">,
+  { backfills }: Pick<OperationServices, "backfills">,
+): Promise<Backfill> {
+  const found = await backfills?.find(call.parameters["id"] ?? "");
+  if (found === undefined) throw createUnknownError(call);
+  return found;
+}
+
+interface Counting {
+  readonly call: Pick<Call, "user">;
+  readonly services: OperationServices;
+}
+
+/** Counts the events that match, with the preview of a topic that would be created. */
+async function countEvents(
+  topic: Topic,
+  request: BackfillRequest,
+  { call: { user }, services }: Counting,
+): Promise<Reply> {
+  if (!hasRight(user, "events.read")) throw createForbiddenError(user, "events.read");
+  const ranges = await requireBackfills(services).select(request);
+  const offsets = countOffsets(ranges);
+  const change = { externalId: topic.externalId, before: undefined, after: topic };
+  const job = { changes: [change], selection: { offsets: takeLast(ranges) }, maxExamples: 0 };
+  const { read, total } = await startPreview(services.impact, job, {
+    onProgress: () => undefined,
+    abort: new AbortController().signal,
+  }).catch(throwUnreadable);
+  const json: BackfillPreview = { offsets, read: countOffsets(read.partitions), matched: total.newly };
+  return { status: 200, json, audit: toReadEvent(job) };
+}
+
+/** The last offsets of each partition, as many as a preview reads. */
+function takeLast(ranges: readonly OffsetRange[]): OffsetRange[] {
+  const max = Math.floor(maxImpactEvents / Math.max(1, ranges.length));
+  return ranges.map(({ partition, from, to }) => ({ partition, from: Math.max(from, to - max), to }));
+}

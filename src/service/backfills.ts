@@ -1,0 +1,112 @@
+import { RejectionError, UnavailableError, type Fault } from "@topicsync/lib/errors";
+import { currentDate } from "@topicsync/lib/platform";
+import { newId } from "@topicsync/lib/sys-id";
+import { toTime } from "@topicsync/lib/time";
+import type { KafkaConfig, LogReader } from "@topicsync/kafka";
+import { selectBackfillRanges, type BackfillKafka } from "../../consumers/backfills/ranges.ts";
+import { countOffsets } from "../plans/impact/selection.ts";
+import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import type { Backfill, BackfillRequest, BackfillService, BackfillStore } from "../routing/backfill.ts";
+
+interface RequestOptions {
+  readonly store: BackfillStore;
+  readonly broker: () => Promise<
+    Pick<BackfillKafka, "fetchBounds" | "findFirstSince" | "fetchCommittedOffsets"> &
+      Pick<LogReader, "fetchRecords">
+  >;
+  /** Called with each request. */
+  readonly onRequested?: (() => void) | undefined;
+}
+
+/**
+ * Within this time all instances know a change of a topic, and have committed what they had matched before: a
+ * poll takes ten seconds, and a transaction ends after a minute.
+ */
+const settleMs = 75_000;
+/** It remembers a bit for each. */
+const maxOffsets = 500_000_000;
+
+/** Takes requests for backfills, which the instances of the service run. Undefined if there is no router. */
+export function createBackfillService(
+  config: KafkaConfig,
+  { store, broker, onRequested }: RequestOptions,
+): BackfillService | undefined {
+  const { router } = config;
+  const naming = createEgressNamingFromConfig(config);
+  if (router === undefined || naming === undefined) return undefined;
+  const { topic: events, groupId } = router;
+
+  async function select(request: BackfillRequest) {
+    checkTimes(request);
+    const kafka = await broker();
+    await requireKept(kafka, events, request.from);
+    const ranges = await selectBackfillRanges(kafka, { topic: events, groupId }, request);
+    const offsets = countOffsets(ranges);
+    if (offsets <= maxOffsets) return ranges;
+    throw createRejection([
+      {
+        path: "/from",
+        message: `selects ${offsets} offsets, more than ${maxOffsets}: choose a shorter time`,
+      },
+    ]);
+  }
+
+  return {
+    select,
+    async request(request, { topic, rate, requestedBy }) {
+      await select(request);
+      const now = currentDate();
+      const { id, externalId, namespace, version, headerQuery, contentQuery, updatedOn } = topic;
+      const backfill: Backfill = {
+        ...request,
+        id: newId(),
+        topic: { id, externalId, namespace, version, headerQuery, contentQuery },
+        egressTopic: naming.getName(topic),
+        ...{ rate, requestedBy, requestedOn: now, state: "running" },
+        startsOn: new Date(Math.max(now.getTime(), updatedOn.getTime() + settleMs)),
+        ...{ reason: undefined, endedOn: undefined, ranges: undefined },
+      };
+      if (!(await store.insert(backfill))) return undefined;
+      onRequested?.();
+      return backfill;
+    },
+    find: (id) => store.find(id),
+    list: (query) => store.list(query),
+    countRunning: () => store.countRunning(),
+    cancel: (id) => store.end(id, { state: "cancelled", reason: undefined, endedOn: currentDate() }),
+  };
+}
+
+const createRejection = (faults: readonly Fault[]): RejectionError =>
+  new RejectionError("SCHEMA_VIOLATION", "The range is not valid.", faults);
+
+function checkTimes({ from, to }: BackfillRequest): void {
+  const faults: Fault[] = [];
+  if (from > currentDate()) faults.push({ path: "/from", message: "is in the future" });
+  if (to !== undefined && to <= from) faults.push({ path: "/to", message: "must be later than from" });
+  if (faults.length > 0) throw createRejection(faults);
+}
+
+/** Throws a RejectionError for a time whose events Kafka has deleted in all partitions. */
+async function requireKept(
+  kafka: Pick<LogReader, "fetchBounds" | "fetchRecords">,
+  topic: string,
+  from: Date,
+): Promise<void> {
+  const bounds = await kafka.fetchBounds(topic);
+  if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
+  const times = await Promise.all(
+    [...bounds].map(async ([partition, { low, high }]) => {
+      // Nothing was deleted, or nothing is left that has a time.
+      if (low === 0 || low >= high) return -Infinity;
+      const [first] = await kafka.fetchRecords(topic, { partition, offset: low });
+      return Number(first?.timestamp ?? -Infinity);
+    }),
+  );
+  const earliest = Math.min(...times);
+  if (from.getTime() >= earliest) return;
+  const time = toTime(earliest)?.toISOString() ?? "";
+  throw createRejection([
+    { path: "/from", message: `is earlier than the first event that Kafka still has: begin with ${time}` },
+  ]);
+}
