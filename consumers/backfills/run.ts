@@ -268,6 +268,6 @@ class Pace {
   async wait(count: number): Promise<void> {
     const since = Math.max(this.#freeAt, elapsed() - maxArrearsMs);
     this.#freeAt = since + (count * 1_000) / this.#perSecond;
-    await sleep(this.#freeAt - elapsed(), this.#abort);
+    await sleep(Math.max(0, this.#freeAt - elapsed()), this.#abort);
   }
 }

@@ -1,4 +1,5 @@
 import type { OffsetRange } from "@topicsync/kafka";
+import { currentDate } from "@topicsync/lib/platform";
 import {
   backfillListSchema,
   backfillPreviewSchema,
@@ -57,15 +58,15 @@ export const createBackfill = operation({
   async handle(call, services) {
     const { from, to, rate = defaultBackfillRate, dryRun } = call.body;
     const topic = await findActiveTopic(call, services);
-    const backfills = requireBackfills(services);
+    const requests = requireRouter(services);
     requireStorable(call, services.egressNaming, topic);
     const request = { from: new Date(from), to: to === undefined ? undefined : new Date(to) };
     if (dryRun === true) return countEvents(topic, request, { call, services });
-    if ((await backfills.countRunning()) >= maxRunning)
+    if ((await services.backfillStore.countRunning()) >= maxRunning)
       throw new HttpError("OVERLOADED", `${maxRunning} backfills are waiting or running.`, {
         detail: "Wait for the end of one of them, or cancel one.",
       });
-    const created = await backfills.request(request, { topic, rate, requestedBy: call.user.name });
+    const created = await requests.add(request, { topic, rate, requestedBy: call.user.name });
     if (created === undefined)
       throw new HttpError("BACKFILL_RUNNING", `A backfill of "${topic.externalId}" is waiting or running.`, {
         detail: "Wait for its end, or cancel it.",
@@ -84,8 +85,8 @@ export const listBackfills = operation({
   description: "The latest ones, of topics that the caller may read.",
   query: queryRules<BackfillQuery>(backfillQuerySchema),
   replies: { 200: { description: "The backfills.", schema: backfillListSchema } },
-  async handle({ query: { limit }, namespaces }, services) {
-    const found = (await services.backfills?.list({ namespaces, limit })) ?? [];
+  async handle({ query: { limit }, namespaces }, { backfillStore }) {
+    const found = await backfillStore.list({ namespaces, limit });
     const json: BackfillList = { backfills: found.map(toBackfillView) };
     return { status: 200, json };
   },
@@ -119,15 +120,15 @@ export const cancelBackfill = operation({
   replies: { 200: { description: "The backfill.", schema: backfillSchema } },
   rejections: ["NOT_FOUND"],
   async handle(call, services) {
-    const { id, state, topic } = await findBackfill(call, services);
-    if (!includesNamespace(call.namespaces, topic.namespace))
-      throw canSee(call, topic.namespace)
-        ? createHiddenError(call, topic.namespace)
-        : createUnknownError(call);
-    const found = (await services.backfills?.cancel(id)) ?? (await findBackfill(call, services));
-    const isCancelled = state === "running" && found.state === "cancelled";
-    const audit = isCancelled ? toBackfillEvent("backfill.cancelled", found) : undefined;
-    return { status: 200, json: toBackfillView(found), audit };
+    const found = await findBackfill(call, services);
+    const { namespace } = found.topic;
+    if (!includesNamespace(call.namespaces, namespace))
+      throw canSee(call, namespace) ? createHiddenError(call, namespace) : createUnknownError(call);
+    const end = { state: "cancelled", reason: undefined, endedOn: currentDate() } as const;
+    const ended = (await services.backfillStore.end(found.id, end)) ?? found;
+    const isCancelled = found.state === "running" && ended.state === "cancelled";
+    const audit = isCancelled ? toBackfillEvent("backfill.cancelled", ended) : undefined;
+    return { status: 200, json: toBackfillView(ended), audit };
   },
 });
 
@@ -139,8 +140,8 @@ export const backfillOperations: readonly Operation[] = [
   cancelBackfill,
 ];
 
-function requireBackfills({ backfills }: Pick<OperationServices, "backfills">) {
-  if (backfills !== undefined) return backfills;
+function requireRouter({ backfillRequests }: Pick<OperationServices, "backfillRequests">) {
+  if (backfillRequests !== undefined) return backfillRequests;
   throw new HttpError("NOT_FOUND", "There are no events to forward.", {
     detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
   });
@@ -169,9 +170,9 @@ const createUnknownError = ({ parameters: { id = "" } }: Pick<Call, "parameters"
 
 async function findBackfill(
   call: Pick<Call, "parameters">,
-  { backfills }: Pick<OperationServices, "backfills">,
+  { backfillStore }: Pick<OperationServices, "backfillStore">,
 ): Promise<Backfill> {
-  const found = await backfills?.find(call.parameters["id"] ?? "");
+  const found = await backfillStore.find(call.parameters["id"] ?? "");
   if (found === undefined) throw createUnknownError(call);
   return found;
 }
@@ -188,7 +189,7 @@ async function countEvents(
   { call: { user }, services }: Counting,
 ): Promise<Reply> {
   if (!hasRight(user, "events.read")) throw createForbiddenError(user, "events.read");
-  const ranges = await requireBackfills(services).select(request);
+  const ranges = await requireRouter(services).select(request);
   const offsets = countOffsets(ranges);
   const change = { externalId: topic.externalId, before: undefined, after: topic };
   const job = { changes: [change], selection: { offsets: takeLast(ranges) }, maxExamples: 0 };

@@ -63,20 +63,15 @@ export interface BackfillStore {
 /** Which events are wanted. */
 export type BackfillRequest = Pick<Backfill, "from" | "to">;
 
-/** Takes requests for backfills. Every function throws UnavailableError. */
-export interface BackfillService {
-  /** The offsets that a backfill would read if it began now. Throws a RejectionError. */
+/** Takes requests for backfills. Every function throws UnavailableError, and a RejectionError. */
+export interface BackfillRequests {
+  /** The offsets that a backfill would read if it began now. */
   select(request: BackfillRequest): Promise<readonly OffsetRange[]>;
-  /** Returns undefined if another one of the topic is running. Throws a RejectionError. */
-  request(
+  /** Returns undefined if another one of the topic is running. */
+  add(
     request: BackfillRequest,
     more: Pick<Backfill, "rate" | "requestedBy"> & { readonly topic: Topic },
   ): Promise<Backfill | undefined>;
-  find(id: string): Promise<Backfill | undefined>;
-  list: BackfillStore["list"];
-  countRunning(): Promise<number>;
-  /** Returns it as it is then: it may have ended before. */
-  cancel(id: string): Promise<Backfill | undefined>;
 }
 
 /** Kafka's committed offsets of a backfill belong to this group; its transactional ids begin with it. */

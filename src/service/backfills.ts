@@ -6,7 +6,7 @@ import type { KafkaConfig, LogReader } from "@topicsync/kafka";
 import { selectBackfillRanges, type BackfillKafka } from "../../consumers/backfills/ranges.ts";
 import { countOffsets } from "../plans/impact/selection.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
-import type { Backfill, BackfillRequest, BackfillService, BackfillStore } from "../routing/backfill.ts";
+import type { Backfill, BackfillRequest, BackfillRequests, BackfillStore } from "../routing/backfill.ts";
 
 interface RequestOptions {
   readonly store: BackfillStore;
@@ -27,10 +27,10 @@ const settleMs = 75_000;
 const maxOffsets = 500_000_000;
 
 /** Takes requests for backfills, which the instances of the service run. Undefined if there is no router. */
-export function createBackfillService(
+export function createBackfillRequests(
   config: KafkaConfig,
   { store, broker, onRequested }: RequestOptions,
-): BackfillService | undefined {
+): BackfillRequests | undefined {
   const { router } = config;
   const naming = createEgressNamingFromConfig(config);
   if (router === undefined || naming === undefined) return undefined;
@@ -53,7 +53,7 @@ export function createBackfillService(
 
   return {
     select,
-    async request(request, { topic, rate, requestedBy }) {
+    async add(request, { topic, rate, requestedBy }) {
       await select(request);
       const now = currentDate();
       const { id, externalId, namespace, version, headerQuery, contentQuery, updatedOn } = topic;
@@ -70,10 +70,6 @@ export function createBackfillService(
       onRequested?.();
       return backfill;
     },
-    find: (id) => store.find(id),
-    list: (query) => store.list(query),
-    countRunning: () => store.countRunning(),
-    cancel: (id) => store.end(id, { state: "cancelled", reason: undefined, endedOn: currentDate() }),
   };
 }
 
@@ -99,8 +95,9 @@ async function requireKept(
     [...bounds].map(async ([partition, { low, high }]) => {
       // Nothing was deleted, or nothing is left that has a time.
       if (low === 0 || low >= high) return -Infinity;
-      const [first] = await kafka.fetchRecords(topic, { partition, offset: low });
-      return Number(first?.timestamp ?? -Infinity);
+      const records = await kafka.fetchRecords(topic, { partition, offset: low });
+      // A batch is delivered with the records that were deleted of it.
+      return Number(records.find(({ offset }) => offset >= low)?.timestamp ?? -Infinity);
     }),
   );
   const earliest = Math.min(...times);

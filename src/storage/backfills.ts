@@ -56,7 +56,7 @@ export function createBackfillStore(database: Database): BackfillStore {
       async insert(backfill: Backfill) {
         try {
           await database.ensureIndexes(collections.backfills);
-          await backfills.insertOne(toRecord(backfill), updateLimit);
+          await backfills.insertOne(toBackfillRecord(backfill), updateLimit);
           return true;
         } catch (error) {
           if (!isDuplicate(error)) throw error;
@@ -97,7 +97,7 @@ export function createBackfillStore(database: Database): BackfillStore {
 
 const toStoredRange = ({ topicId, ...range }: BackfillRange) => ({ ...range, topicId: topicId ?? null });
 
-const toRecord = ({ topic, ...backfill }: Backfill): BackfillRecord => ({
+export const toBackfillRecord = ({ topic, ...backfill }: Backfill): BackfillRecord => ({
   _id: backfill.id,
   slot: "",
   topic_id: topic.externalId,

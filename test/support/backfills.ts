@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 
+import { newId } from "@topicsync/lib/sys-id";
 import type { BackfillView } from "../../schemas/backfill.ts";
+import type { Backfill } from "../../src/routing/backfill.ts";
+import { toBackfillRecord } from "../../src/storage/backfills.ts";
 import { call, type HttpResponse } from "./http.ts";
 import { until } from "./poll.ts";
 import type { RouterScene } from "./router-scene.ts";
@@ -44,3 +47,16 @@ export async function settle({ db }: Pick<RouterScene, "db">, externalId: string
     .collection("svc_api_notif_mgmt_topic")
     .updateOne({ topic_id: externalId }, { $set: { sys_updated_on: new Date(Date.now() - 3_600_000) } });
 }
+
+/** A backfill that has not ended. */
+export const createBackfillOf = (externalId: string, namespace: string, id = newId()): Backfill => ({
+  id,
+  topic: { id: newId(), externalId, namespace, version: 1, headerQuery: "", contentQuery: "" },
+  ...{ egressTopic: `to.${externalId}`, from: new Date(0), to: undefined, rate: 1, requestedBy: "ann" },
+  ...{ requestedOn: new Date(), startsOn: new Date(), endedOn: undefined },
+  ...{ state: "running", reason: undefined, ranges: undefined },
+});
+
+/** Its record. Nobody runs it where there is no router. */
+export const createBackfillRecord = (...backfill: Parameters<typeof createBackfillOf>) =>
+  toBackfillRecord(createBackfillOf(...backfill));

@@ -7,7 +7,7 @@ import type { Call, Operation } from "../../operations/framework/operation.ts";
 import type { DeadLetterServices, OperationServices } from "../../operations/framework/services.ts";
 import { ImpactCounts } from "../../plans/impact/counts.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
-import { createBackfillService } from "../../service/backfills.ts";
+import { createBackfillRequests } from "../../service/backfills.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { rights } from "../../users/rights.ts";
 import type { User } from "../../users/user.ts";
@@ -90,8 +90,8 @@ async function openOperationServices(context: CommandContext): Promise<Operation
     {
       egressNaming: () => createEgressNamingFromConfig(context.config.kafka),
       impact: () => createLocalPreview(context),
-      backfills: () =>
-        createBackfillService(context.config.kafka, {
+      backfillRequests: () =>
+        createBackfillRequests(context.config.kafka, {
           store: services.backfillStore,
           broker: context.broker,
         }),

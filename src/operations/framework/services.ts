@@ -13,7 +13,7 @@ import type { InstallationDeactivator, InstallationReader } from "../../installa
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
 import type { PlanReader, TopicSetStore } from "../../plans/stores.ts";
-import type { BackfillService } from "../../routing/backfill.ts";
+import type { BackfillRequests, BackfillStore } from "../../routing/backfill.ts";
 import type { TopicDetailsStore } from "../../topics/details/store.ts";
 import type { TopicHistory } from "../../topics/history.ts";
 import type { TopicReader } from "../../topics/listing.ts";
@@ -37,6 +37,7 @@ export interface DomainServices {
   readonly applyChanges: ApplyChanges;
   readonly topicIndex: LiveTopicIndex;
   readonly topicUsage: TopicUsageStore;
+  readonly backfillStore: BackfillStore;
   readonly eventTypes: EventTypeService;
   readonly installations: InstallationService;
   readonly installationListing: InstallationListing;
@@ -58,7 +59,7 @@ export interface OperationServices extends DomainServices {
   /** Undefined: no router is configured. */
   readonly impact: ImpactPreview | undefined;
   /** Undefined: no router is configured. */
-  readonly backfills: BackfillService | undefined;
+  readonly backfillRequests: BackfillRequests | undefined;
   /** Commands read them only if an operation needs them. */
   readonly deadLetters: Promise<DeadLetterServices>;
   readonly getSyncStatus: () => Promise<SyncStatus>;

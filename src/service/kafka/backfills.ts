@@ -27,7 +27,7 @@ interface BackfillsOptions {
 
 const pollMs = 3_000;
 /** Another instance takes a backfill over after this time without progress. */
-const leaseMs = 30_000;
+const leaseMs = 15_000;
 const keepIntervalMs = 1_000;
 const retryMs = 5_000;
 /** At the same time in this process. */

@@ -185,7 +185,7 @@ describe("a backfill", () => {
     assert.equal(failed.state, "failed");
     assert.match(
       String(failed.reason),
-      new RegExp(`rejects the copy of ${scene.events}-0-2: .*max\\.message`),
+      new RegExp(`rejects the copy of ${scene.events}-0-2: .*max message size`),
     );
     assert.equal(failed.done, 2);
     await admin.alterConfigs({
@@ -266,6 +266,6 @@ describe("a backfill", () => {
     assert.equal(local.output, "5 events of 10 offsets match the topic.\n", local.errors);
     const { output } = await scene.cli("topics", "backfill", "dry", "--from", minutesAgo(100), "--json");
     assert.equal(JSON.parse(output).copies, 5);
-    assert.match((await scene.cli("backfills", "list")).output, /dry .* done +100 % +5/);
+    assert.match((await scene.cli("backfills", "list")).output, /dry .* done .* 100 % .* 5 /);
   });
 });
