@@ -68,7 +68,7 @@ export class BackfillRun {
     this.#picker.set(backfill.topic.externalId, backfill.topic);
   }
 
-  /** Throws BackfillFailedError, ConfigurationError, UnavailableError, FencedError, and what `keep` throws. */
+  /** Throws BackfillFailedError, UnavailableError, FencedError, what `keep` throws, and unexpected errors. */
   async run(): Promise<void> {
     const { kafka, router, keep, getProofKey } = this.#options;
     this.#ranges = this.#backfill.ranges ?? (await selectBackfillRanges(kafka, router, this.#backfill));

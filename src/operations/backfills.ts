@@ -158,7 +158,7 @@ async function findActiveTopic(
   const found = await topicReader.find(externalId);
   if (found === undefined)
     throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
-  toChangeOptions(call).check?.(found.topic);
+  toChangeOptions(call).check(found.topic);
   if (found.retired === undefined) return found.topic;
   throw new HttpError("NOT_FOUND", `The topic "${externalId}" is disabled.`, {
     detail: "A backfill needs an active topic: enable it first.",

@@ -40,7 +40,7 @@ export type BackfillEnd = Pick<Backfill, "reason"> & {
   readonly endedOn: Date;
 };
 
-/** Stores backfills, of which each topic has at most one that is running. Each function throws UnavailableError. */
+/** Stores backfills. Each topic has at most one that is running. Every function throws UnavailableError. */
 export interface BackfillStore {
   /** Returns false if another one of the topic is running. */
   insert(backfill: Backfill): Promise<boolean>;

@@ -1,4 +1,3 @@
-import type { Broker } from "@topicsync/kafka/client";
 import {
   choosePartition,
   FencedError,

@@ -68,6 +68,6 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     },
     tally,
     getIndex: topicIndex.status,
-    countBackfills: services.backfillStore.countRunning,
+    countBackfills: () => services.backfillStore.countRunning(),
   };
 }
