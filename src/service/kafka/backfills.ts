@@ -32,6 +32,11 @@ const retryMs = 5_000;
 /** At the same time in this process. */
 const maxRunning = 2;
 
+/** How far a backfill is. */
+interface Progress {
+  ranges: Backfill["ranges"];
+}
+
 /** The backfill was cancelled, or has another owner. */
 class BackfillLostError extends Error {
   override readonly name = "BackfillLostError";
@@ -95,37 +100,39 @@ export class BackfillRunner {
   /** Never rejects. */
   async #run(backfill: Backfill): Promise<void> {
     const log = this.#log.child({ backfill: backfill.id, topic: backfill.topic.externalId });
+    const progress: Progress = { ranges: backfill.ranges };
     try {
       log.info("backfill begins or continues");
-      await this.#forward(backfill);
+      await this.#forward(backfill, progress);
       await this.#end(backfill, { state: "done", reason: undefined });
       log.info("backfill done");
     } catch (error) {
       const reason = getErrorMessage(error);
+      const isStopping = this.#stopping.signal.aborted;
       if (error instanceof BackfillLostError) log.info("backfill was cancelled or taken over");
       else if (error instanceof UnavailableError || error instanceof FencedError) {
-        const isStopping = this.#stopping.signal.aborted;
         if (!isStopping) log.warn({ reason }, "backfill interrupted, retrying");
-        await this.#release(backfill, isStopping ? 0 : retryMs);
+        await this.#release(backfill, progress, isStopping ? 0 : retryMs);
       } else {
         log.warn(
           { err: error instanceof BackfillFailedError ? undefined : error, reason },
           "backfill failed",
         );
+        await this.#release(backfill, progress, retryMs);
         await this.#end(backfill, { state: "failed", reason }).catch(() => undefined);
       }
     }
     await this.#forgetGroup(backfill).catch(() => undefined);
   }
 
-  async #forward(backfill: Backfill): Promise<void> {
+  async #forward(backfill: Backfill, progress: Progress): Promise<void> {
     const { broker, config, services, metrics } = this.#context;
     const { router, naming, egressTopics } = this.#options;
     const run = new BackfillRun(backfill, {
       ...{ router, naming, egressTopics, choosePartition, kafka: broker },
       maxEventBytes: config.kafka.maxEventBytes,
       getProofKey: services.getReplayKey,
-      keep: this.#createKeep(backfill),
+      keep: this.#createKeep(backfill, progress),
       onSent: metrics.recordBackfill,
       abort: this.#stopping.signal,
     });
@@ -133,10 +140,11 @@ export class BackfillRunner {
   }
 
   /** Extends the lease and stores the progress; throws if the backfill is to end. */
-  #createKeep(backfill: Backfill) {
+  #createKeep(backfill: Backfill, progress: Progress) {
     const { backfillStore } = this.#context.services;
     let keptAt = -Infinity;
     return async (ranges: readonly BackfillRange[], isNeeded = false): Promise<void> => {
+      progress.ranges = ranges;
       if (this.#stopping.signal.aborted) throw new UnavailableError("the service is stopping");
       if (!isNeeded && elapsed() - keptAt < keepIntervalMs) return;
       keptAt = elapsed();
@@ -172,10 +180,10 @@ export class BackfillRunner {
       await broker.deleteGroup(toBackfillGroup(this.#options.router.groupId, found));
   }
 
-  /** Lets any instance continue after a time. */
-  async #release({ id }: Backfill, delayMs: number): Promise<void> {
-    const { backfillStore } = this.#context.services;
-    await backfillStore.keep(id, this.#owner, { until: inFuture(delayMs) }).catch(() => undefined);
+  /** Stores the progress, and lets any instance continue after a time. */
+  async #release({ id }: Backfill, { ranges }: Progress, delayMs: number): Promise<void> {
+    const kept = { until: inFuture(delayMs), ranges };
+    await this.#context.services.backfillStore.keep(id, this.#owner, kept).catch(() => undefined);
   }
 }
 

@@ -250,7 +250,7 @@ describe("a backfill", () => {
     const detail = await reject({ from: times[3], to: times[0] });
     assert.match(detail, /^\/from is earlier than the first event that Kafka still has: begin with 20/);
     const from = /begin with (\S+)\.$/.exec(detail)?.[1];
-    assert.equal((await backfill(service, "some", { from })).copies, 1);
+    assert.equal((await backfill(service, "some", { from })).offsets, 2);
   });
 
   it("counts the events on a dry run, and sends nothing", async () => {
