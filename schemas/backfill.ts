@@ -1,18 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { query } from "./query.ts";
-import {
-  atom,
-  count,
-  flag,
-  list,
-  named,
-  nullableText,
-  nullableTime,
-  positive,
-  text,
-  time,
-} from "./shapes.ts";
+import { atom, count, list, named, nullableText, nullableTime, positive, text, time } from "./shapes.ts";
 
 export const maxBackfillRate = 100_000;
 export const defaultBackfillRate = 5_000;
@@ -25,7 +14,6 @@ export const newBackfillSchema = {
     from: time("Forward the events from this time on, by their timestamps."),
     "to?": time("Forward the events before this time. By default all that the router has read."),
     "rate?": rate(`Read at most this many events per second; ${defaultBackfillRate} by default.`),
-    "dryRun?": flag("Only count the events."),
   }),
   examples: [{ from: "2026-11-27T00:00:00Z", to: "2026-11-28T00:00:00Z" }],
 } as const;
@@ -58,17 +46,6 @@ export const backfillSchema = named("backfill", {
 });
 
 export type BackfillView = FromSchema<typeof backfillSchema>;
-
-/** The response to a dry run. */
-export const backfillPreviewSchema = named("backfill-preview", {
-  offsets: count("The number of offsets in the range."),
-  read: count("How many of them were read: the last ones, at most 100,000."),
-  matched: count(
-    "How many events among them match the topic. Those that its Kafka topic has already are not sent again.",
-  ),
-});
-
-export type BackfillPreview = FromSchema<typeof backfillPreviewSchema>;
 
 /** The query of `GET /api/topicsync/v1/backfills`. */
 export const backfillQuerySchema = query("backfill-query", {

@@ -1,5 +1,5 @@
 import type { LogObserver, LogReader, Partition, Position, RoutingTransactions } from "@topicsync/kafka";
-import type { Backfill, BackfillRange } from "../../src/routing/backfill.ts";
+import type { BackfillRange, BackfillRequest } from "../../src/routing/backfill.ts";
 import { selectRanges } from "../../src/plans/impact/selection.ts";
 
 /** What backfills need of Kafka. */
@@ -24,11 +24,11 @@ interface GroupTopic {
 export async function selectBackfillRanges(
   kafka: Pick<BackfillKafka, "fetchBounds" | "findFirstSince" | "fetchCommittedOffsets">,
   { topic, groupId }: GroupTopic,
-  { from, to }: Pick<Backfill, "from" | "to">,
+  { from, to }: Pick<BackfillRequest, "from" | "to">,
 ): Promise<BackfillRange[]> {
   const committed = await kafka.fetchCommittedOffsets({ topic, groupId });
   const selection = { from: from.getTime(), to: to?.getTime() };
-  const { ranges, topicId } = await selectRanges(kafka, topic, selection);
+  const { ranges, topicId = null } = await selectRanges(kafka, topic, selection);
   return ranges.flatMap((range) => {
     const routed = committed.get(range.partition);
     // The router has not begun to read the log.
@@ -39,5 +39,5 @@ export async function selectBackfillRanges(
 }
 
 /** Whether these are ids of different Kafka topics. */
-export const isOther = (one: string | undefined, other: string | undefined): boolean =>
-  one !== undefined && other !== undefined && one !== other;
+export const isOther = (one: string | null | undefined, other: string | null | undefined): boolean =>
+  typeof one === "string" && typeof other === "string" && one !== other;

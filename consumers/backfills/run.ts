@@ -173,7 +173,11 @@ export class BackfillRun {
           const next = rest.length === 0 || last === undefined ? end : last.offset + 1;
           uncommitted += taken;
           if (plan.size > 0 || next >= to || uncommitted >= maxUncommitted) {
-            const position: Position = { offset: next, epoch: range.epoch, topicId: range.topicId };
+            const position: Position = {
+              offset: next,
+              epoch: range.epoch,
+              topicId: range.topicId ?? undefined,
+            };
             await this.#commit(plan, { transactions, send, from: committed, to: position });
             [committed, uncommitted] = [position, 0];
             for (const id of ids) this.#delivered.add(id);

@@ -1,30 +1,23 @@
-import type { OffsetRange } from "@topicsync/kafka";
 import { currentDate } from "@topicsync/lib/platform";
 import {
   backfillListSchema,
-  backfillPreviewSchema,
   backfillQuerySchema,
   backfillSchema,
   defaultBackfillRate,
   newBackfillSchema,
   type BackfillList,
-  type BackfillPreview,
   type BackfillQuery,
   type NewBackfillBody,
 } from "../../schemas/backfill.ts";
-import { maxImpactEvents } from "../../schemas/impact.ts";
-import { toReadEvent } from "../plans/impact/preview.ts";
-import { countOffsets } from "../plans/impact/selection.ts";
-import { toBackfillEvent, toBackfillView, type Backfill, type BackfillRequest } from "../routing/backfill.ts";
+import { toBackfillEvent, toBackfillView, type Backfill } from "../routing/backfill.ts";
 import { UnknownTopicError } from "../topics/definition-change.ts";
 import type { Topic } from "../topics/topic.ts";
-import { hasRight, includesNamespace } from "../users/rights.ts";
+import { includesNamespace } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
-import { createForbiddenError, HttpError } from "./framework/errors.ts";
-import { operation, type Call, type Operation, type Reply } from "./framework/operation.ts";
+import { HttpError } from "./framework/errors.ts";
+import { operation, type Call, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
 import type { OperationServices } from "./framework/services.ts";
-import { startPreview, throwUnreadable } from "./impact.ts";
 import {
   canSee,
   createHiddenError,
@@ -47,26 +40,24 @@ export const createBackfill = operation({
   paths: ["/api/topicsync/v1/topics/{externalId}/backfills"],
   summary: "Backfill a topic",
   description:
-    "Forwards events that the router has read already to this topic alone: those of a time that match its filters, and that its Kafka topic has no copy of. A topic that was changed in the last 75 seconds has to wait for their end, so that no event is left out or sent twice. `dryRun` needs the right `events.read` as well, and is audited.",
+    "Forwards events that the router has read already to this topic alone: those of a time that match its filters, and that its Kafka topic has no copy of. A topic that was changed in the last 75 seconds has to wait for their end, so that no event is left out or sent twice. `previewImpact` with the filters of the topic counts the events.",
   parameters: { externalId: "External id of an active topic, or its sys_id." },
   body: bodyRules<NewBackfillBody>(newBackfillSchema),
   replies: {
-    200: { description: "What a dry run has counted.", schema: backfillPreviewSchema },
     202: { description: "The backfill, which begins soon.", schema: backfillSchema },
   },
   rejections: ["NOT_FOUND", "BAD_EGRESS_NAME", "BACKFILL_RUNNING"],
   async handle(call, services) {
-    const { from, to, rate = defaultBackfillRate, dryRun } = call.body;
+    const { from, to, rate = defaultBackfillRate } = call.body;
     const topic = await findActiveTopic(call, services);
-    const requests = requireRouter(services);
+    const requestBackfill = requireRouter(services);
     requireStorable(call, services.egressNaming, topic);
-    const request = { from: new Date(from), to: to === undefined ? undefined : new Date(to) };
-    if (dryRun === true) return countEvents(topic, request, { call, services });
     if ((await services.backfillStore.countRunning()) >= maxRunning)
       throw new HttpError("OVERLOADED", `${maxRunning} backfills are waiting or running.`, {
         detail: "Wait for the end of one of them, or cancel one.",
       });
-    const created = await requests.add(request, { topic, rate, requestedBy: call.user.name });
+    const times = { from: new Date(from), to: to === undefined ? null : new Date(to) };
+    const created = await requestBackfill(topic, { ...times, rate, requestedBy: call.user.name });
     if (created === undefined)
       throw new HttpError("BACKFILL_RUNNING", `A backfill of "${topic.externalId}" is waiting or running.`, {
         detail: "Wait for its end, or cancel it.",
@@ -124,7 +115,7 @@ export const cancelBackfill = operation({
     const { namespace } = found.topic;
     if (!includesNamespace(call.namespaces, namespace))
       throw canSee(call, namespace) ? createHiddenError(call, namespace) : createUnknownError(call);
-    const end = { state: "cancelled", reason: undefined, endedOn: currentDate() } as const;
+    const end = { state: "cancelled", reason: null, endedOn: currentDate() } as const;
     const ended = (await services.backfillStore.end(found.id, end)) ?? found;
     const isCancelled = found.state === "running" && ended.state === "cancelled";
     const audit = isCancelled ? toBackfillEvent("backfill.cancelled", ended) : undefined;
@@ -140,8 +131,8 @@ export const backfillOperations: readonly Operation[] = [
   cancelBackfill,
 ];
 
-function requireRouter({ backfillRequests }: Pick<OperationServices, "backfillRequests">) {
-  if (backfillRequests !== undefined) return backfillRequests;
+function requireRouter({ requestBackfill }: Pick<OperationServices, "requestBackfill">) {
+  if (requestBackfill !== undefined) return requestBackfill;
   throw new HttpError("NOT_FOUND", "There are no events to forward.", {
     detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
   });
@@ -175,34 +166,4 @@ async function findBackfill(
   const found = await backfillStore.find(call.parameters["id"] ?? "");
   if (found === undefined) throw createUnknownError(call);
   return found;
-}
-
-interface Counting {
-  readonly call: Pick<Call, "user">;
-  readonly services: OperationServices;
-}
-
-/** Counts the events that match, with the preview of a topic that would be created. */
-async function countEvents(
-  topic: Topic,
-  request: BackfillRequest,
-  { call: { user }, services }: Counting,
-): Promise<Reply> {
-  if (!hasRight(user, "events.read")) throw createForbiddenError(user, "events.read");
-  const ranges = await requireRouter(services).select(request);
-  const offsets = countOffsets(ranges);
-  const change = { externalId: topic.externalId, before: undefined, after: topic };
-  const job = { changes: [change], selection: { offsets: takeLast(ranges) }, maxExamples: 0 };
-  const { read, total } = await startPreview(services.impact, job, {
-    onProgress: () => undefined,
-    abort: new AbortController().signal,
-  }).catch(throwUnreadable);
-  const json: BackfillPreview = { offsets, read: countOffsets(read.partitions), matched: total.newly };
-  return { status: 200, json, audit: toReadEvent(job) };
-}
-
-/** The last offsets of each partition, as many as a preview reads. */
-function takeLast(ranges: readonly OffsetRange[]): OffsetRange[] {
-  const max = Math.floor(maxImpactEvents / Math.max(1, ranges.length));
-  return ranges.map(({ partition, from, to }) => ({ partition, from: Math.max(from, to - max), to }));
 }

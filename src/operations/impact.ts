@@ -111,7 +111,7 @@ function toSelection({ last, from, to, offsets }: ImpactBody): EventSelection {
 }
 
 /** Throws an HttpError if it cannot run. */
-export function startPreview(
+function startPreview(
   preview: ImpactPreview | undefined,
   ...job: Parameters<ImpactPreview["start"]>
 ): Promise<ImpactResult> {

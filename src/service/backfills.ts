@@ -5,8 +5,8 @@ import { toTime } from "@topicsync/lib/time";
 import type { KafkaConfig, LogReader } from "@topicsync/kafka";
 import { selectBackfillRanges, type BackfillKafka } from "../../consumers/backfills/ranges.ts";
 import { countOffsets } from "../plans/impact/selection.ts";
+import type { Backfill, BackfillRequest, BackfillStore, RequestBackfill } from "../routing/backfill.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
-import type { Backfill, BackfillRequest, BackfillRequests, BackfillStore } from "../routing/backfill.ts";
 
 interface RequestOptions {
   readonly store: BackfillStore;
@@ -27,59 +27,46 @@ const settleMs = 75_000;
 const maxOffsets = 500_000_000;
 
 /** Takes requests for backfills, which the instances of the service run. Undefined if there is no router. */
-export function createBackfillRequests(
+export function createRequestBackfill(
   config: KafkaConfig,
   { store, broker, onRequested }: RequestOptions,
-): BackfillRequests | undefined {
+): RequestBackfill | undefined {
   const { router } = config;
   const naming = createEgressNamingFromConfig(config);
   if (router === undefined || naming === undefined) return undefined;
-  const { topic: events, groupId } = router;
-
-  async function select(request: BackfillRequest) {
+  return async (topic, request) => {
     checkTimes(request);
     const kafka = await broker();
-    await requireKept(kafka, events, request.from);
-    const ranges = await selectBackfillRanges(kafka, { topic: events, groupId }, request);
-    const offsets = countOffsets(ranges);
-    if (offsets <= maxOffsets) return ranges;
-    throw createRejection([
-      {
-        path: "/from",
-        message: `selects ${offsets} offsets, more than ${maxOffsets}: choose a shorter time`,
-      },
-    ]);
-  }
-
-  return {
-    select,
-    async add(request, { topic, rate, requestedBy }) {
-      await select(request);
-      const now = currentDate();
-      const { id, externalId, namespace, version, headerQuery, contentQuery, updatedOn } = topic;
-      const backfill: Backfill = {
-        ...request,
-        id: newId(),
-        topic: { id, externalId, namespace, version, headerQuery, contentQuery },
-        egressTopic: naming.getName(topic),
-        ...{ rate, requestedBy, requestedOn: now, state: "running" },
-        startsOn: new Date(Math.max(now.getTime(), updatedOn.getTime() + settleMs)),
-        ...{ reason: undefined, endedOn: undefined, ranges: undefined },
-      };
-      if (!(await store.insert(backfill))) return undefined;
-      onRequested?.();
-      return backfill;
-    },
+    await requireKept(kafka, router.topic, request.from);
+    const offsets = countOffsets(await selectBackfillRanges(kafka, router, request));
+    if (offsets > maxOffsets) {
+      const message = `selects ${offsets} offsets, more than ${maxOffsets}: choose a shorter time`;
+      throw createRejection([{ path: "/from", message }]);
+    }
+    const now = currentDate();
+    const { id, externalId, namespace, version, headerQuery, contentQuery, updatedOn } = topic;
+    const backfill: Backfill = {
+      ...request,
+      id: newId(),
+      topic: { id, externalId, namespace, version, headerQuery, contentQuery },
+      egressTopic: naming.getName(topic),
+      requestedOn: now,
+      startsOn: new Date(Math.max(now.getTime(), updatedOn.getTime() + settleMs)),
+      ...{ state: "running", reason: null, endedOn: null, ranges: null },
+    };
+    if (!(await store.insert(backfill))) return undefined;
+    onRequested?.();
+    return backfill;
   };
 }
 
 const createRejection = (faults: readonly Fault[]): RejectionError =>
   new RejectionError("SCHEMA_VIOLATION", "The range is not valid.", faults);
 
-function checkTimes({ from, to }: BackfillRequest): void {
+function checkTimes({ from, to }: Pick<BackfillRequest, "from" | "to">): void {
   const faults: Fault[] = [];
   if (from > currentDate()) faults.push({ path: "/from", message: "is in the future" });
-  if (to !== undefined && to <= from) faults.push({ path: "/to", message: "must be later than from" });
+  if (to !== null && to <= from) faults.push({ path: "/to", message: "must be later than from" });
   if (faults.length > 0) throw createRejection(faults);
 }
 

@@ -13,7 +13,7 @@ import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createDatabase } from "../storage/database/database.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
-import { createBackfillRequests } from "./backfills.ts";
+import { createRequestBackfill } from "./backfills.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { followCertificate, watchCertificates } from "./certificates.ts";
 import type { Context } from "./context.ts";
@@ -167,8 +167,8 @@ async function createAppOptions(
   const operationServices = lazily<OperationServices, Services>(
     {
       egressNaming: () => egressNaming,
-      backfillRequests: () =>
-        createBackfillRequests(config.kafka, {
+      requestBackfill: () =>
+        createRequestBackfill(config.kafka, {
           store: services.backfillStore,
           broker: () => Promise.resolve(broker),
           onRequested: backfills?.wake,

@@ -1,47 +1,36 @@
 import type { Filter } from "mongodb";
 
-import type { Backfill, BackfillEnd, BackfillRange, BackfillStore } from "../routing/backfill.ts";
+import type { Backfill, BackfillEnd, BackfillStore } from "../routing/backfill.ts";
 import { updateLimit } from "./database/client-options.ts";
 import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { findPage, toNamespaceFilter } from "./queries.ts";
 
-interface BackfillRecord {
+interface BackfillRecord extends Pick<Backfill, "state" | "reason" | "ranges"> {
   _id: string;
   /** "" while it runs, its id afterwards: a unique index allows one running backfill per topic. */
   slot: string;
   topic_id: string;
   namespace: string;
-  topic: Pick<Backfill["topic"], "id" | "version" | "headerQuery" | "contentQuery">;
-  egress_topic: string;
-  from: Date;
-  to: Date | null;
-  rate: number;
-  requested_by: string;
   requested_on: Date;
-  starts_on: Date;
-  state: Backfill["state"];
-  reason: string | null;
-  ranges: readonly (Omit<BackfillRange, "topicId"> & { topicId: string | null })[] | null;
+  /** Absent while it runs. */
+  ended_on?: Date;
   owner?: string;
   /** Nobody else runs it before. */
   leased_until: Date;
-  ended_on?: Date;
+  request: Pick<Backfill, "topic" | "egressTopic" | "from" | "to" | "rate" | "requestedBy" | "startsOn">;
 }
-
-type Kept = Parameters<BackfillStore["keep"]>[2];
 
 const isRunning = { slot: "" };
 
 /** Stores backfills in MongoDB; a TTL index removes those that ended long ago. */
 export function createBackfillStore(database: Database): BackfillStore {
   const backfills = database.collection<BackfillRecord>(collections.backfills);
-
-  async function find(id: string): Promise<Backfill | undefined> {
-    const record = await backfills.findOne({ _id: id });
-    return record === null ? undefined : fromRecord(record);
-  }
+  const toFound = (record: BackfillRecord | null): Backfill | undefined =>
+    record === null ? undefined : fromRecord(record);
+  const find = async (id: string): Promise<Backfill | undefined> =>
+    toFound(await backfills.findOne({ _id: id }));
 
   return {
     list: ({ namespaces, limit }) =>
@@ -67,17 +56,17 @@ export function createBackfillStore(database: Database): BackfillStore {
 
       countRunning: () => backfills.countDocuments(isRunning),
 
-      async lease(owner: string, now: Date, until: Date) {
-        const record = await backfills.findOneAndUpdate(
-          { ...isRunning, leased_until: { $lte: now } },
-          { $set: { owner, leased_until: until } },
-          { sort: { requested_on: 1 }, returnDocument: "after", ...updateLimit },
-        );
-        return record === null ? undefined : fromRecord(record);
-      },
+      lease: async (owner: string, now: Date, until: Date) =>
+        toFound(
+          await backfills.findOneAndUpdate(
+            { ...isRunning, leased_until: { $lte: now } },
+            { $set: { owner, leased_until: until } },
+            { sort: { requested_on: 1 }, returnDocument: "after", ...updateLimit },
+          ),
+        ),
 
-      async keep(id: string, owner: string, { until, ranges }: Kept) {
-        const $set = { leased_until: until, ...(ranges && { ranges: ranges.map(toStoredRange) }) };
+      async keep(id: string, owner: string, until: Date, ranges: Backfill["ranges"]) {
+        const $set = { leased_until: until, ranges };
         const { matchedCount } = await backfills.updateOne(
           { _id: id, ...isRunning, owner },
           { $set },
@@ -87,7 +76,7 @@ export function createBackfillStore(database: Database): BackfillStore {
       },
 
       async end(id: string, { state, reason, endedOn }: BackfillEnd) {
-        const $set = { slot: id, state, reason: reason ?? null, ended_on: endedOn };
+        const $set = { slot: id, state, reason, ended_on: endedOn };
         await backfills.updateOne({ _id: id, ...isRunning }, { $set }, updateLimit);
         return find(id);
       },
@@ -95,44 +84,19 @@ export function createBackfillStore(database: Database): BackfillStore {
   };
 }
 
-const toStoredRange = ({ topicId, ...range }: BackfillRange) => ({ ...range, topicId: topicId ?? null });
-
-export const toBackfillRecord = ({ topic, ...backfill }: Backfill): BackfillRecord => ({
-  _id: backfill.id,
-  slot: "",
-  topic_id: topic.externalId,
-  namespace: topic.namespace,
-  topic: {
-    id: topic.id,
-    version: topic.version,
-    headerQuery: topic.headerQuery,
-    contentQuery: topic.contentQuery,
-  },
-  egress_topic: backfill.egressTopic,
-  from: backfill.from,
-  to: backfill.to ?? null,
-  rate: backfill.rate,
-  requested_by: backfill.requestedBy,
-  requested_on: backfill.requestedOn,
-  starts_on: backfill.startsOn,
-  state: backfill.state,
-  reason: null,
-  ranges: null,
-  leased_until: backfill.startsOn,
+export const toBackfillRecord = ({
+  id,
+  requestedOn,
+  state,
+  reason,
+  ranges,
+  ...request
+}: Backfill): BackfillRecord => ({
+  ...{ _id: id, slot: "", topic_id: request.topic.externalId, namespace: request.topic.namespace },
+  ...{ requested_on: requestedOn, leased_until: request.startsOn, state, reason, ranges, request },
 });
 
-const fromRecord = (record: BackfillRecord): Backfill => ({
-  id: record._id,
-  topic: { ...record.topic, externalId: record.topic_id, namespace: record.namespace },
-  egressTopic: record.egress_topic,
-  from: record.from,
-  to: record.to ?? undefined,
-  rate: record.rate,
-  requestedBy: record.requested_by,
-  requestedOn: record.requested_on,
-  startsOn: record.starts_on,
-  state: record.state,
-  reason: record.reason ?? undefined,
-  endedOn: record.ended_on,
-  ranges: record.ranges?.map(({ topicId, ...range }) => ({ ...range, topicId: topicId ?? undefined })),
+const fromRecord = ({ _id, requested_on, ended_on, state, reason, ranges, request }: BackfillRecord) => ({
+  ...request,
+  ...{ id: _id, requestedOn: requested_on, endedOn: ended_on ?? null, state, reason, ranges },
 });

@@ -52,9 +52,9 @@ export async function settle({ db }: Pick<RouterScene, "db">, externalId: string
 export const createBackfillOf = (externalId: string, namespace: string, id = newId()): Backfill => ({
   id,
   topic: { id: newId(), externalId, namespace, version: 1, headerQuery: "", contentQuery: "" },
-  ...{ egressTopic: `to.${externalId}`, from: new Date(0), to: undefined, rate: 1, requestedBy: "ann" },
-  ...{ requestedOn: new Date(), startsOn: new Date(), endedOn: undefined },
-  ...{ state: "running", reason: undefined, ranges: undefined },
+  ...{ egressTopic: `to.${externalId}`, from: new Date(0), to: null, rate: 1, requestedBy: "ann" },
+  ...{ requestedOn: new Date(), startsOn: new Date(), endedOn: null },
+  ...{ state: "running", reason: null, ranges: null },
 });
 
 /** Its record. Nobody runs it where there is no router. */

@@ -5,9 +5,7 @@ import { HttpError, statuses } from "../../operations/framework/errors.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
 import type { Call, Operation } from "../../operations/framework/operation.ts";
 import type { DeadLetterServices, OperationServices } from "../../operations/framework/services.ts";
-import { ImpactCounts } from "../../plans/impact/counts.ts";
-import type { ImpactPreview } from "../../plans/impact/preview.ts";
-import { createBackfillRequests } from "../../service/backfills.ts";
+import { createRequestBackfill } from "../../service/backfills.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { rights } from "../../users/rights.ts";
 import type { User } from "../../users/user.ts";
@@ -89,9 +87,9 @@ async function openOperationServices(context: CommandContext): Promise<Operation
   return lazily<OperationServices, typeof services>(
     {
       egressNaming: () => createEgressNamingFromConfig(context.config.kafka),
-      impact: () => createLocalPreview(context),
-      backfillRequests: () =>
-        createBackfillRequests(context.config.kafka, {
+      impact: needService,
+      requestBackfill: () =>
+        createRequestBackfill(context.config.kafka, {
           store: services.backfillStore,
           broker: context.broker,
         }),
@@ -104,31 +102,6 @@ async function openOperationServices(context: CommandContext): Promise<Operation
     },
     services,
   );
-}
-
-/** Undefined if no events topic is configured. */
-function createLocalPreview({ config: { kafka }, ...context }: CommandContext): ImpactPreview | undefined {
-  const topic = kafka.router?.topic;
-  if (topic === undefined) return undefined;
-  return {
-    async start({ changes, selection, maxExamples }, { onProgress, abort }) {
-      const [{ nameRecord, readEvents }, broker, { findReplayKey }] = await Promise.all([
-        import("../../service/impact/read-events.ts"),
-        context.broker(),
-        context.services(),
-      ]);
-      const counts = new ImpactCounts(changes, { maxExamples, nameEvent: nameRecord(topic) });
-      const { maxEventBytes } = kafka;
-      const source = { kafka: broker, topic, maxEventBytes, proofKey: await findReplayKey() };
-      const reading = {
-        ...{ selection, abort },
-        onProgress: (done: number, total: number): void => {
-          onProgress({ done, total });
-        },
-      };
-      return counts.toResult(await readEvents(source, counts, reading));
-    },
-  };
 }
 
 /** Reading fewer shows no progress. */

@@ -13,7 +13,7 @@ import type { InstallationDeactivator, InstallationReader } from "../../installa
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
 import type { PlanReader, TopicSetStore } from "../../plans/stores.ts";
-import type { BackfillRequests, BackfillStore } from "../../routing/backfill.ts";
+import type { BackfillStore, RequestBackfill } from "../../routing/backfill.ts";
 import type { TopicDetailsStore } from "../../topics/details/store.ts";
 import type { TopicHistory } from "../../topics/history.ts";
 import type { TopicReader } from "../../topics/listing.ts";
@@ -59,7 +59,7 @@ export interface OperationServices extends DomainServices {
   /** Undefined: no router is configured. */
   readonly impact: ImpactPreview | undefined;
   /** Undefined: no router is configured. */
-  readonly backfillRequests: BackfillRequests | undefined;
+  readonly requestBackfill: RequestBackfill | undefined;
   /** Commands read them only if an operation needs them. */
   readonly deadLetters: Promise<DeadLetterServices>;
   readonly getSyncStatus: () => Promise<SyncStatus>;

@@ -104,7 +104,7 @@ export class BackfillRunner {
     try {
       log.info("backfill begins or continues");
       await this.#forward(backfill, progress);
-      await this.#end(backfill, { state: "done", reason: undefined });
+      await this.#end(backfill, { state: "done", reason: null });
       log.info("backfill done");
     } catch (error) {
       const reason = getErrorMessage(error);
@@ -149,8 +149,8 @@ export class BackfillRunner {
       if (!isNeeded && elapsed() - keptAt < keepIntervalMs) return;
       keptAt = elapsed();
       await this.#requireUnchanged(backfill);
-      const kept = { until: inFuture(leaseMs), ranges };
-      if (!(await backfillStore.keep(backfill.id, this.#owner, kept))) throw new BackfillLostError();
+      const isKept = await backfillStore.keep(backfill.id, this.#owner, inFuture(leaseMs), ranges);
+      if (!isKept) throw new BackfillLostError();
     };
   }
 
@@ -182,8 +182,8 @@ export class BackfillRunner {
 
   /** Stores the progress, and lets any instance continue after a time. */
   async #release({ id }: Backfill, { ranges }: Progress, delayMs: number): Promise<void> {
-    const kept = { until: inFuture(delayMs), ranges };
-    await this.#context.services.backfillStore.keep(id, this.#owner, kept).catch(() => undefined);
+    const { backfillStore } = this.#context.services;
+    await backfillStore.keep(id, this.#owner, inFuture(delayMs), ranges).catch(() => undefined);
   }
 }
 

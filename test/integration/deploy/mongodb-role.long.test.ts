@@ -290,8 +290,8 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await backfills.list({ namespaces: "all", limit: 1 });
   await backfills.countRunning();
   await backfills.lease("somebody", new Date(), new Date());
-  await backfills.keep(backfill, "somebody", { until: new Date() });
-  await backfills.end(backfill, { state: "cancelled", reason: undefined, endedOn: new Date() });
+  await backfills.keep(backfill, "somebody", new Date(), null);
+  await backfills.end(backfill, { state: "cancelled", reason: null, endedOn: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);

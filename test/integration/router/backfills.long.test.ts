@@ -260,10 +260,8 @@ describe("a backfill", () => {
     await send(scene, range(0, 10));
     await scene.routed();
     await add(scene, service, "dry", "eventType=Even");
-    const { status, json } = await postBackfill(service, "dry", { from: minutesAgo(100), dryRun: true });
-    assert.deepEqual([status, json], [200, { offsets: 10, read: 10, matched: 5 }]);
     const local = await scene.cli("topics", "backfill", "dry", "--from", minutesAgo(100), "--dry-run");
-    assert.equal(local.output, "5 events of 10 offsets match the topic.\n", local.errors);
+    assert.equal(local.output, "5 of 10 events match the topic.\n", local.errors);
     const { output } = await scene.cli("topics", "backfill", "dry", "--from", minutesAgo(100), "--json");
     assert.equal(JSON.parse(output).copies, 5);
     assert.match((await scene.cli("backfills", "list")).output, /dry .* done .* 100 % .* 5 /);

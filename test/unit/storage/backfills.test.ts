@@ -8,7 +8,7 @@ import { connectDatabase } from "../../support/database.ts";
 const { database } = await connectDatabase();
 const store = createBackfillStore(database);
 const at = (second: number): Date => new Date(1_000 * second);
-const end = { state: "done", reason: undefined, endedOn: at(50) } as const;
+const end = { state: "done", reason: null, endedOn: at(50) } as const;
 
 describe("stored backfills", () => {
   it("are those of the namespaces, the latest first", async () => {
@@ -44,12 +44,12 @@ describe("stored backfills", () => {
     assert.equal((await store.lease("a", at(10), at(20)))?.id, one.id);
     assert.equal(await store.lease("b", at(19), at(40)), undefined);
     assert.equal((await store.lease("b", at(20), at(40)))?.id, one.id);
-    const ranges = [{ partition: 0, from: 1, to: 9, epoch: 1, topicId: undefined, position: 5, copies: 2 }];
-    assert.equal(await store.keep(one.id, "a", { until: at(60), ranges: [] }), false);
-    assert.equal(await store.keep(one.id, "b", { until: at(60), ranges }), true);
+    const ranges = [{ partition: 0, from: 1, to: 9, epoch: 1, topicId: null, position: 5, copies: 2 }];
+    assert.equal(await store.keep(one.id, "a", at(60), []), false);
+    assert.equal(await store.keep(one.id, "b", at(60), ranges), true);
     assert.deepEqual((await store.find(one.id))?.ranges, ranges);
     await store.end(one.id, { ...end, state: "cancelled" });
-    assert.equal(await store.keep(one.id, "b", { until: at(60), ranges }), false);
+    assert.equal(await store.keep(one.id, "b", at(60), ranges), false);
     assert.equal(await store.lease("b", at(99), at(100)), undefined);
   });
 });

@@ -2,13 +2,11 @@ import type { Command } from "commander";
 
 import { exitCodes } from "@topicsync/lib/errors";
 import { sleep } from "@topicsync/lib/platform";
-import {
-  newBackfillSchema,
-  type BackfillPreview,
-  type BackfillView,
-  type NewBackfillBody,
-} from "../../../../schemas/backfill.ts";
+import { newBackfillSchema, type BackfillView, type NewBackfillBody } from "../../../../schemas/backfill.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { createBackfill, getBackfill } from "../../../operations/backfills.ts";
+import { getTopic } from "../../../operations/topic-versions.ts";
+import { toDefinition } from "../../../topics/topic.ts";
 import { runWithClient } from "../../client/client.ts";
 import { addOptions, listMembers } from "../../client/members.ts";
 import type { OperationClient } from "../../client/operation-client.ts";
@@ -18,8 +16,10 @@ import { formatBackfill } from "../../output/backfill-text.ts";
 import { formatCount } from "../../output/format.ts";
 import { printError, printJson, printLine, sanitize } from "../../output/output.ts";
 import { createLongProgress, type Progress } from "../../output/progress.ts";
+import { previewChanges, type PreviewPlace } from "./impact-preview.ts";
 
 interface BackfillFlags extends JsonFlag, ServerFlag {
+  readonly dryRun?: true;
   readonly wait: boolean;
 }
 
@@ -33,13 +33,17 @@ export function addBackfillCommand(topics: Command): void {
     .argument("<external-id>", "its external id, or its sys_id");
   const readBody = addOptions(command, listMembers(newBackfillSchema));
   command
+    .option("--dry-run", "count the events that match, and forward nothing")
     .option("--no-wait", "do not wait for its end")
     .option("--json", "print JSON")
     .option(...serverOption)
     .action((externalId: string, flags: BackfillFlags) =>
-      runWithClient(flags, (client) =>
-        requestBackfill(client, externalId, readBody() as NewBackfillBody, flags),
-      ),
+      runWithClient(flags, (client, context) => {
+        const body = readBody() as unknown as NewBackfillBody;
+        return flags.dryRun
+          ? countEvents({ client, context }, externalId, body, flags)
+          : requestBackfill(client, externalId, body, flags);
+      }),
     );
 }
 
@@ -50,12 +54,6 @@ async function requestBackfill(
   { wait, json }: BackfillFlags,
 ): Promise<void> {
   const request = { parameters: { externalId }, body };
-  if (body.dryRun === true) {
-    const { json: preview } = await client.call<BackfillPreview>(createBackfill, request);
-    if (json) printJson(preview);
-    else printLine(formatPreview(preview));
-    return;
-  }
   const { json: requested } = await client.call<BackfillView>(createBackfill, request);
   const backfill = wait ? await waitForEnd(client, requested) : requested;
   if (json) printJson(backfill);
@@ -63,8 +61,21 @@ async function requestBackfill(
   if (backfill.state === "failed") process.exitCode = exitCodes.failure;
 }
 
-const formatPreview = ({ offsets, read, matched }: BackfillPreview): string =>
-  `${formatCount(matched, "event")} of ${read < offsets ? `the last ${read} of ` : ""}${formatCount(offsets, "offset")} match the topic.`;
+/** Counts the events as a preview does of a topic that would be created. */
+async function countEvents(
+  place: PreviewPlace,
+  id: string,
+  { from, to }: NewBackfillBody,
+  { json }: BackfillFlags,
+): Promise<void> {
+  const { json: topic } = await place.client.call<TopicDetail>(getTopic, { parameters: { id } });
+  const { externalId, namespace } = topic;
+  const change = { externalId, namespace, before: undefined, after: toDefinition(topic) };
+  const times = { from: Date.parse(from), to: to === undefined ? undefined : Date.parse(to) };
+  const { read, total } = await previewChanges(place, [change], { ...times, examples: 0 });
+  if (json) printJson({ events: read.events, matched: total.after });
+  else printLine(`${total.after} of ${formatCount(read.events, "event")} match the topic.`);
+}
 
 const isOver = ({ state }: BackfillView): boolean => state !== "waiting" && state !== "running";
 

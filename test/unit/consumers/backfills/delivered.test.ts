@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { DeliveredEvents } from "../../../../consumers/backfills/delivered.ts";
 
 it("knows events by their ids, within its ranges and before them", () => {
-  const range = { topicId: undefined, position: 10, copies: 0 };
+  const range = { topicId: null, position: 10, copies: 0 };
   const delivered = new DeliveredEvents("a-b", [
     { ...range, partition: 0, from: 10, to: 29, epoch: 1 },
     { ...range, partition: 12, from: 10, to: 20, epoch: 2 },
