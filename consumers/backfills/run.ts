@@ -36,13 +36,16 @@ export interface BackfillOptions extends Pick<RouteOptions, "naming" | "choosePa
 }
 
 const maxEventsPerBatch = 1_000;
+const keepIntervalMs = 1_000;
+/** After a pause, this much is made up for. */
+const maxArrearsMs = 1_000;
 /** What is read in vain is read again after a kill, since only a transaction moves the position. */
 const maxUncommitted = 100_000;
 /** Looking at the headers of a copy takes less than matching an event. */
 const copiesPerEvent = 10;
 
 /**
- * Forwards the events of a backfill. May be called again at any time, also by another process.
+ * Forwards the events of a backfill. It can be run again at any time, also by another process.
  *
  * Invariants:
  * - The copies of a batch and the position are committed in one transaction, whose producer was claimed
@@ -55,16 +58,16 @@ export class BackfillRun {
   readonly #options: BackfillOptions;
   readonly #groupId: string;
   readonly #picker: Picker = createPicker();
-  readonly #pace: Pace;
   #ranges: readonly BackfillRange[] = [];
   #delivered = new DeliveredEvents("", []);
   #proofKey: Buffer | undefined;
+  /** When the rate allows more. */
+  #freeAt = 0;
 
   constructor(backfill: Backfill, options: BackfillOptions) {
     this.#backfill = backfill;
     this.#options = options;
     this.#groupId = toBackfillGroup(options.router.groupId, backfill);
-    this.#pace = new Pace(backfill.rate, options.abort);
     this.#picker.set(backfill.topic.externalId, backfill.topic);
   }
 
@@ -102,6 +105,7 @@ export class BackfillRun {
       } finally {
         await transactions.close();
       }
+      await this.#options.keep(this.#ranges);
     }
   }
 
@@ -131,7 +135,7 @@ export class BackfillRun {
 
   /** Reads which events the Kafka topic has copies of for this topic. */
   async #readDelivered(): Promise<void> {
-    const { kafka, router, keep, abort } = this.#options;
+    const { kafka, router, abort } = this.#options;
     const { egressTopic: topic, from, topic: wanted } = this.#backfill;
     this.#delivered = new DeliveredEvents(router.topic, this.#ranges);
     if ((await kafka.fetchBounds(topic)) === undefined) return;
@@ -149,14 +153,13 @@ export class BackfillRun {
         if (event !== undefined && getHeaderText(headers, routedEventHeader.topic) === wanted.externalId)
           this.#delivered.add(event);
       }
-      await keep(this.#ranges);
-      await this.#pace.wait(records.length / copiesPerEvent);
+      await this.#rest(records.length / copiesPerEvent);
     }
   }
 
   async #forward(range: BackfillRange): Promise<void> {
-    const { kafka, router, keep, egressTopics, abort } = this.#options;
-    const { partition, to } = range;
+    const { kafka, router, egressTopics, abort } = this.#options;
+    const { partition, to, epoch } = range;
     const transactions = this.#createTransactions(range);
     try {
       const send = createCopySender({ transactions, egressTopics });
@@ -173,18 +176,13 @@ export class BackfillRun {
           const next = rest.length === 0 || last === undefined ? end : last.offset + 1;
           uncommitted += taken;
           if (plan.size > 0 || next >= to || uncommitted >= maxUncommitted) {
-            const position: Position = {
-              offset: next,
-              epoch: range.epoch,
-              topicId: range.topicId ?? undefined,
-            };
+            const position: Position = { offset: next, epoch, topicId: range.topicId ?? undefined };
             await this.#commit(plan, { transactions, send, from: committed, to: position });
             [committed, uncommitted] = [position, 0];
             for (const id of ids) this.#delivered.add(id);
           }
           this.#advance(range, next, plan.size);
-          await keep(this.#ranges);
-          await this.#pace.wait(taken);
+          await this.#rest(taken);
         } while (rest.length > 0);
       }
     } finally {
@@ -217,6 +215,8 @@ export class BackfillRun {
   /** The event of a record; undefined if it is not to be forwarded. What is not an event is a dead letter. */
   #route(given: LogRecord, { partition: number, epoch }: BackfillRange): RoutedEvent | undefined {
     const { router, maxEventBytes } = this.#options;
+    // Timestamps need not grow, and copies of earlier events were not looked for.
+    if (Number(given.timestamp) < this.#backfill.from.getTime()) return undefined;
     const partition = { topic: router.topic, partition: number };
     const record = removeForgedHeaders(given, partition, this.#proofKey);
     const decoded = decodeEvent(record, maxEventBytes);
@@ -224,6 +224,17 @@ export class BackfillRun {
     const picked = this.#picker.pick(decoded.event, decoded.record);
     const event = toRoutedEvent(record, { partition, epoch, picked });
     return event.topics.length === 0 || this.#delivered.has(event.id) ? undefined : event;
+  }
+
+  /** Notes the progress, and waits until the rate allows more. */
+  async #rest(count: number): Promise<void> {
+    const { keep, abort } = this.#options;
+    const since = Math.max(this.#freeAt, elapsed() - maxArrearsMs);
+    this.#freeAt = since + (count * 1_000) / this.#backfill.rate;
+    do {
+      await keep(this.#ranges);
+      await sleep(Math.min(keepIntervalMs, Math.max(0, this.#freeAt - elapsed())), abort);
+    } while (elapsed() < this.#freeAt && !abort.aborted);
   }
 
   async #commit(plan: RoutePlan, { transactions, send, from, to }: Commit): Promise<void> {
@@ -252,26 +263,4 @@ interface Commit {
   readonly send: ReturnType<typeof createCopySender>;
   readonly from: Position | undefined;
   readonly to: Position;
-}
-
-/** After a pause, this much is made up for. */
-const maxArrearsMs = 1_000;
-
-/** Limits a rate. */
-class Pace {
-  readonly #perSecond: number;
-  readonly #abort: AbortSignal;
-  #freeAt = 0;
-
-  constructor(perSecond: number, abort: AbortSignal) {
-    this.#perSecond = perSecond;
-    this.#abort = abort;
-  }
-
-  /** Waits until so many more are allowed. */
-  async wait(count: number): Promise<void> {
-    const since = Math.max(this.#freeAt, elapsed() - maxArrearsMs);
-    this.#freeAt = since + (count * 1_000) / this.#perSecond;
-    await sleep(Math.max(0, this.#freeAt - elapsed()), this.#abort);
-  }
 }

@@ -40,7 +40,7 @@ export const createBackfill = operation({
   paths: ["/api/topicsync/v1/topics/{externalId}/backfills"],
   summary: "Backfill a topic",
   description:
-    "Forwards events that the router has read already to this topic alone: those of a time that match its filters, and that its Kafka topic has no copy of. A topic that was changed in the last 75 seconds has to wait for their end, so that no event is left out or sent twice. `previewImpact` with the filters of the topic counts the events.",
+    "Forwards events that the router has read already to this topic alone: those of a time that match its filters, and that its Kafka topic has no copy of. It begins 75 seconds after the topic was changed, or a backfill of it was cancelled, so that no event is left out or sent twice. `previewImpact` with the filters of the topic counts the events.",
   parameters: { externalId: "External id of an active topic, or its sys_id." },
   body: bodyRules<NewBackfillBody>(newBackfillSchema),
   replies: {

@@ -54,6 +54,8 @@ export interface BackfillStore {
   /** The latest ones, the latest first. */
   list(query: { readonly namespaces: Namespaces; readonly limit: number }): Promise<Backfill[]>;
   countRunning(): Promise<number>;
+  /** When one of a topic was cancelled last. */
+  findLastCancel(externalId: string): Promise<Date | undefined>;
   /** Gives the oldest one that is due, and that nobody runs, to an owner until a time. */
   lease(owner: string, now: Date, until: Date): Promise<Backfill | undefined>;
   /** Extends the lease, and stores the progress. Returns false if it has ended, or has another owner. */

@@ -19,8 +19,8 @@ interface RequestOptions {
 }
 
 /**
- * Within this time all instances know a change of a topic, and have committed what they had matched before: a
- * poll takes ten seconds, and a transaction ends after a minute.
+ * Within this time all instances know a change of a topic, and that a backfill was cancelled, and have
+ * committed what they had matched before: a poll takes ten seconds, and a transaction ends after a minute.
  */
 const settleMs = 75_000;
 /** It remembers a bit for each. */
@@ -45,13 +45,15 @@ export function createRequestBackfill(
     }
     const now = currentDate();
     const { id, externalId, namespace, version, headerQuery, contentQuery, updatedOn } = topic;
+    const changes = [updatedOn, await store.findLastCancel(externalId)];
+    const settledOn = changes.map((on) => (on?.getTime() ?? 0) + settleMs);
     const backfill: Backfill = {
       ...request,
       id: newId(),
       topic: { id, externalId, namespace, version, headerQuery, contentQuery },
       egressTopic: naming.getName(topic),
       requestedOn: now,
-      startsOn: new Date(Math.max(now.getTime(), updatedOn.getTime() + settleMs)),
+      startsOn: new Date(Math.max(now.getTime(), ...settledOn)),
       ...{ state: "running", reason: null, endedOn: null, ranges: null },
     };
     if (!(await store.insert(backfill))) return undefined;

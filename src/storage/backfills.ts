@@ -56,6 +56,11 @@ export function createBackfillStore(database: Database): BackfillStore {
 
       countRunning: () => backfills.countDocuments(isRunning),
 
+      async findLastCancel(externalId: string) {
+        const cancelled = { topic_id: externalId, state: "cancelled" } as const;
+        return (await backfills.findOne(cancelled, { sort: { ended_on: -1 } }))?.ended_on;
+      },
+
       lease: async (owner: string, now: Date, until: Date) =>
         toFound(
           await backfills.findOneAndUpdate(

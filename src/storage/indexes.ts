@@ -95,6 +95,8 @@ const declared: Partial<Record<keyof typeof collections, Readonly<Record<string,
   backfills: {
     // One running backfill per topic; backfills that are to be run.
     unique_running_backfill: unique("slot", "topic_id"),
+    // When a backfill of a topic was cancelled last.
+    backfills_by_topic: index("topic_id", "ended_on"),
     // Lists of backfills, the latest first.
     backfills_by_time: index("requested_on", "_id"),
     // Deletes backfills 30 days after their end.

@@ -10,12 +10,7 @@ import type { Logger } from "@topicsync/lib/logger";
 import { currentDate, elapsed, repeat } from "@topicsync/lib/platform";
 import { newId } from "@topicsync/lib/sys-id";
 import { BackfillFailedError, BackfillRun } from "../../../consumers/backfills/run.ts";
-import {
-  toBackfillGroup,
-  type Backfill,
-  type BackfillEnd,
-  type BackfillRange,
-} from "../../routing/backfill.ts";
+import { toBackfillGroup, type Backfill, type BackfillEnd } from "../../routing/backfill.ts";
 import type { Context } from "../context.ts";
 
 interface BackfillsOptions {
@@ -32,8 +27,11 @@ const retryMs = 5_000;
 /** At the same time in this process. */
 const maxRunning = 2;
 
-/** How far a backfill is. */
-interface Progress {
+/** A backfill that this process runs. */
+interface Running {
+  readonly backfill: Backfill;
+  /** Another one each time, so that a run ends that has lost its lease, also to this process. */
+  readonly owner: string;
   ranges: Backfill["ranges"];
 }
 
@@ -50,7 +48,6 @@ export class BackfillRunner {
   readonly #options: BackfillsOptions;
   readonly #context: Context;
   readonly #log: Logger;
-  readonly #owner = newId();
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #polling: Promise<void> | undefined;
@@ -87,9 +84,10 @@ export class BackfillRunner {
   async #poll(): Promise<void> {
     const { backfillStore } = this.#context.services;
     while (this.#running.size < maxRunning && !this.#stopping.signal.aborted) {
-      const backfill = await backfillStore.lease(this.#owner, currentDate(), inFuture(leaseMs));
+      const owner = newId();
+      const backfill = await backfillStore.lease(owner, currentDate(), inFuture(leaseMs));
       if (backfill === undefined) return;
-      const running = this.#run(backfill).finally(() => {
+      const running = this.#run({ backfill, owner, ranges: backfill.ranges }).finally(() => {
         this.#running.delete(running);
         this.wake();
       });
@@ -98,92 +96,77 @@ export class BackfillRunner {
   }
 
   /** Never rejects. */
-  async #run(backfill: Backfill): Promise<void> {
-    const log = this.#log.child({ backfill: backfill.id, topic: backfill.topic.externalId });
-    const progress: Progress = { ranges: backfill.ranges };
+  async #run(running: Running): Promise<void> {
+    const { id, topic } = running.backfill;
+    const log = this.#log.child({ backfill: id, topic: topic.externalId });
     try {
       log.info("backfill begins or continues");
-      await this.#forward(backfill, progress);
-      await this.#end(backfill, { state: "done", reason: null });
+      await this.#forward(running);
+      await this.#end(id, { state: "done", reason: null });
       log.info("backfill done");
     } catch (error) {
       const reason = getErrorMessage(error);
       const isStopping = this.#stopping.signal.aborted;
+      // Any instance may continue then.
+      await this.#keep(running, isStopping ? 0 : retryMs).catch(() => undefined);
       if (error instanceof BackfillLostError) log.info("backfill was cancelled or taken over");
       else if (error instanceof UnavailableError || error instanceof FencedError) {
         if (!isStopping) log.warn({ reason }, "backfill interrupted, retrying");
-        await this.#release(backfill, progress, isStopping ? 0 : retryMs);
       } else {
-        log.warn(
-          { err: error instanceof BackfillFailedError ? undefined : error, reason },
-          "backfill failed",
-        );
-        await this.#release(backfill, progress, retryMs);
-        await this.#end(backfill, { state: "failed", reason }).catch(() => undefined);
+        const err = error instanceof BackfillFailedError ? undefined : error;
+        log.warn({ err, reason }, "backfill failed");
+        await this.#end(id, { state: "failed", reason }).catch(() => undefined);
       }
     }
-    await this.#forgetGroup(backfill).catch(() => undefined);
+    await this.#forgetGroup(id).catch(() => undefined);
   }
 
-  async #forward(backfill: Backfill, progress: Progress): Promise<void> {
+  async #forward(running: Running): Promise<void> {
     const { broker, config, services, metrics } = this.#context;
     const { router, naming, egressTopics } = this.#options;
-    const run = new BackfillRun(backfill, {
+    let keptAt = -Infinity;
+    const run = new BackfillRun(running.backfill, {
       ...{ router, naming, egressTopics, choosePartition, kafka: broker },
       maxEventBytes: config.kafka.maxEventBytes,
       getProofKey: services.getReplayKey,
-      keep: this.#createKeep(backfill, progress),
+      keep: async (ranges, isNeeded = false) => {
+        running.ranges = ranges;
+        if (this.#stopping.signal.aborted) throw new UnavailableError("the service is stopping");
+        if (!isNeeded && elapsed() - keptAt < keepIntervalMs) return;
+        keptAt = elapsed();
+        await this.#requireUnchanged(running.backfill);
+        if (!(await this.#keep(running, leaseMs))) throw new BackfillLostError();
+      },
       onSent: metrics.recordBackfill,
       abort: this.#stopping.signal,
     });
     await run.run();
   }
 
-  /** Extends the lease and stores the progress; throws if the backfill is to end. */
-  #createKeep(backfill: Backfill, progress: Progress) {
-    const { backfillStore } = this.#context.services;
-    let keptAt = -Infinity;
-    return async (ranges: readonly BackfillRange[], isNeeded = false): Promise<void> => {
-      progress.ranges = ranges;
-      if (this.#stopping.signal.aborted) throw new UnavailableError("the service is stopping");
-      if (!isNeeded && elapsed() - keptAt < keepIntervalMs) return;
-      keptAt = elapsed();
-      await this.#requireUnchanged(backfill);
-      const isKept = await backfillStore.keep(backfill.id, this.#owner, inFuture(leaseMs), ranges);
-      if (!isKept) throw new BackfillLostError();
-    };
-  }
-
   /** Its Kafka topic may belong to another topic by now, and its events to nobody. */
   async #requireUnchanged({ topic, egressTopic }: Backfill): Promise<void> {
     const found = await this.#context.services.topicReader.find(topic.externalId);
     const isSame =
-      found?.retired === undefined &&
-      found?.topic.id === topic.id &&
-      found.topic.namespace === topic.namespace &&
-      found.topic.headerQuery === topic.headerQuery &&
-      found.topic.contentQuery === topic.contentQuery &&
-      this.#options.naming.getName(topic) === egressTopic;
-    if (!isSame)
+      found?.retired === undefined && found?.topic.id === topic.id && found.topic.version === topic.version;
+    if (!isSame || this.#options.naming.getName(topic) !== egressTopic)
       throw new BackfillFailedError("the topic was changed or disabled, or KAFKA_EGRESS_TOPIC was changed");
   }
 
-  async #end({ id }: Backfill, end: Omit<BackfillEnd, "endedOn">): Promise<void> {
+  /** Stores the progress, and keeps others off for a time. Returns false if the lease is lost. */
+  #keep({ backfill: { id }, owner, ranges }: Running, leaseForMs: number): Promise<boolean> {
+    return this.#context.services.backfillStore.keep(id, owner, inFuture(leaseForMs), ranges);
+  }
+
+  async #end(id: string, end: Omit<BackfillEnd, "endedOn">): Promise<void> {
     await this.#context.services.backfillStore.end(id, { ...end, endedOn: currentDate() });
   }
 
   /** The positions of what has ended are of no use. */
-  async #forgetGroup({ id }: Backfill): Promise<void> {
+  async #forgetGroup(id: string): Promise<void> {
     const { broker, services } = this.#context;
     const found = await services.backfillStore.find(id);
     if (found !== undefined && found.state !== "running")
       await broker.deleteGroup(toBackfillGroup(this.#options.router.groupId, found));
-  }
-
-  /** Stores the progress, and lets any instance continue after a time. */
-  async #release({ id }: Backfill, { ranges }: Progress, delayMs: number): Promise<void> {
-    const { backfillStore } = this.#context.services;
-    await backfillStore.keep(id, this.#owner, inFuture(delayMs), ranges).catch(() => undefined);
   }
 }
 

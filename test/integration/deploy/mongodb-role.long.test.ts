@@ -289,6 +289,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await backfills.insert(createBackfillOf("a", "inventory", backfill));
   await backfills.list({ namespaces: "all", limit: 1 });
   await backfills.countRunning();
+  await backfills.findLastCancel("a");
   await backfills.lease("somebody", new Date(), new Date());
   await backfills.keep(backfill, "somebody", new Date(), null);
   await backfills.end(backfill, { state: "cancelled", reason: null, endedOn: new Date() });

@@ -54,7 +54,8 @@ describe("a backfill", () => {
     const service = await scene.start();
     await add(scene, service, "early", "eventType=Even,Odd");
     await scene.stored(1);
-    await send(scene, [9, 8, 7, 6, 5, 4, 3, 2]);
+    // Timestamps need not grow.
+    await send(scene, [9, 8, 7, 20, 6, 5, 4, 3, 2]);
     await send(scene, [8, 6, 4], 1);
     await scene.produce({ value: "no event", timestamp: String(Date.now() - 300_000), partition: 0 });
     await scene.routed();
@@ -66,14 +67,14 @@ describe("a backfill", () => {
     const copies = all.filter((copy) => getText(copy, "topicsync.topic") === "late");
     const events = copies.map((copy) => getText(copy, "topicsync.event") ?? "");
     for (const [partition, offsets] of [
-      [1, 3, 5],
+      [1, 4, 6],
       [0, 1, 2],
     ].entries())
       assert.deepEqual(
         events.filter((event) => event.startsWith(`${scene.events}-${partition}-`)),
         offsets.map((offset) => `${scene.events}-${partition}-${offset}`),
       );
-    assert.equal(all.length, 11 + 6);
+    assert.equal(all.length, 12 + 6);
     for (const copy of copies) {
       assert.equal(getText(copy, "topicsync.backfill"), id);
       const original = all.find((one) => one.value?.toString() === copy.value?.toString());
@@ -81,11 +82,11 @@ describe("a backfill", () => {
     }
     assert.deepEqual(
       [done.state, done.copies, done.offsets, done.done, done.to, done.version],
-      ["done", 6, 8, 8, to, 1],
+      ["done", 6, 9, 9, to, 1],
     );
     assert.equal(await getMetric(service, "topicsync_backfill_copies_total"), 6);
     const { router } = await getSyncStatus(service);
-    assert.equal(router?.counts?.forwarded, 11);
+    assert.equal(router?.counts?.forwarded, 12);
     assert.equal(router.backfills, 0);
     await until("the group is deleted", async () => {
       const { groups } = await admin.listGroups();
@@ -164,6 +165,10 @@ describe("a backfill", () => {
     );
     const { copies } = await getBackfill(service, id);
     assert.ok(copies < 50);
+    // Another instance might still send something, so the next one would wait.
+    const next = { _id: id as never, ended_on: { $gt: new Date(Date.now() - 60_000) } };
+    const earlier = { $set: { ended_on: new Date(Date.now() - 3_600_000) } };
+    assert.equal((await scene.db.collection("topicsync_backfills").updateOne(next, earlier)).matchedCount, 1);
     const rest = await backfill(service, "slow");
     assert.equal(rest.state, "done");
     assert.deepEqual(await readOffsets(scene, "slow"), range(0, 50));
@@ -226,6 +231,13 @@ describe("a backfill", () => {
     const record = await scene.db.collection("topicsync_backfills").findOne({ topic_id: "new" });
     const topic = await scene.db.collection("svc_api_notif_mgmt_topic").findOne({ topic_id: "new" });
     assert.equal(record?.["leased_until"].getTime() - topic?.["sys_updated_on"].getTime(), 75_000);
+    await settle(scene, "new");
+    const { json: cancelled } = await call(`${service.url}${v1}/backfills/${String(json.id)}/cancel`, {
+      method: "POST",
+    });
+    assert.equal((await postBackfill(service, "new")).json.state, "waiting");
+    const next = await scene.db.collection("topicsync_backfills").findOne({ topic_id: "new", slot: "" });
+    assert.equal(next?.["leased_until"].getTime() - Date.parse(cancelled.endedOn), 75_000);
   });
 
   it("rejects a range that cannot be forwarded, and says what can", async () => {

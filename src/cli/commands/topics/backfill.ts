@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { exitCodes } from "@topicsync/lib/errors";
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import { sleep } from "@topicsync/lib/platform";
 import { newBackfillSchema, type BackfillView, type NewBackfillBody } from "../../../../schemas/backfill.ts";
 import type { TopicDetail } from "../../../../schemas/topics/view.ts";
@@ -72,8 +72,9 @@ async function countEvents(
   const { externalId, namespace } = topic;
   const change = { externalId, namespace, before: undefined, after: toDefinition(topic) };
   const times = { from: Date.parse(from), to: to === undefined ? undefined : Date.parse(to) };
-  const { read, total } = await previewChanges(place, [change], { ...times, examples: 0 });
-  if (json) printJson({ events: read.events, matched: total.after });
+  const result = await previewChanges(place, [change], { ...times, examples: 0 });
+  const { read, total } = result;
+  if (json) printJson(result);
   else printLine(`${total.after} of ${formatCount(read.events, "event")} match the topic.`);
 }
 
@@ -88,14 +89,15 @@ async function waitForEnd(client: OperationClient, requested: BackfillView): Pro
   try {
     while (!isOver(backfill)) {
       await sleep(pollMs, client.abort);
+      if (client.abort.aborted) throw new UnavailableError("stopped");
       ({ json: backfill } = await client.call<BackfillView>(getBackfill, { parameters: { id } }));
       if (backfill.offsets === 0) continue;
       progress ??= createLongProgress("backfilling", backfill.offsets, 1);
       progress.at(backfill.done);
     }
   } catch (error) {
-    if (!client.abort.aborted) throw error;
     printError(`The backfill goes on. To cancel it: topicsync backfills cancel ${id}`);
+    if (!client.abort.aborted) throw error;
     process.exitCode = exitCodes.failure;
   }
   progress?.end(`${backfill.done} of ${formatCount(backfill.offsets, "offset")}`);
