@@ -7,6 +7,8 @@ export const routedEventHeader = {
   topic: "topicsync.topic",
   /** `topic-partition-offset` of the event: the same for all of its copies. */
   event: "topicsync.event",
+  /** On the copies of a backfill: its id. */
+  backfill: "topicsync.backfill",
   /**
    * On the dead letter of an event, and on its replay: the external ids of the topics that it could not be
    * forwarded to, as a JSON array. Absent: to none of its topics.
@@ -28,6 +30,7 @@ export const forwardedHeadersSchema = {
   properties: {
     [routedEventHeader.topic]: text("The external id of the topic."),
     [routedEventHeader.event]: eventId,
+    [routedEventHeader.backfill]: text("The id of the backfill that sent it; absent if the router did."),
   },
   additionalProperties: text("The headers of the event."),
 } as const;

@@ -75,6 +75,11 @@ const entries: readonly CommandEntry[] = [
     load: async () => (await import("./cli/commands/dead-letters.ts")).defineDeadLetters,
   },
   {
+    name: "backfills",
+    description: "list, show and cancel backfills of topics",
+    load: async () => (await import("./cli/commands/backfills.ts")).defineBackfills,
+  },
+  {
     name: "positions",
     description: "show and set where the consumers read on",
     load: async () => (await import("./cli/commands/positions.ts")).definePositions,

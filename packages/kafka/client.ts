@@ -67,6 +67,8 @@ export interface Broker extends LogReader {
   createEgressTopics(create: NewEgress | undefined, automatic?: AutomaticCreation): EgressTopicsAdmin;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
+  /** Deletes a group without members. Best effort: the user may lack the right. Never throws. */
+  deleteGroup(groupId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -209,6 +211,9 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
     createEgressTopics: (create, automatic) =>
       new EgressTopicsDirectory({ requests, create, automatic, log }),
     fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
+    async deleteGroup(groupId) {
+      await observer.deleteGroups([groupId]).catch(() => undefined);
+    },
     async close() {
       stopFollowing?.();
       // The sockets are closed first, because kafkajs does not disconnect while a request is pending.

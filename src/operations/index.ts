@@ -1,4 +1,5 @@
 import { applicationOperations, platformOperations } from "./catalog.ts";
+import { backfillOperations } from "./backfills.ts";
 import { deadLetterOperations } from "./dead-letters.ts";
 import { eventTypeOperations } from "./event-types.ts";
 import { sendEvents } from "./event-sending.ts";
@@ -28,6 +29,7 @@ export const operations: readonly Operation[] = [
   ...topicSetOperations,
   ...topicUsageOperations,
   ...topicRelationOperations,
+  ...backfillOperations,
   ...pickOperations,
   ...impactOperations,
   ...statusOperations,

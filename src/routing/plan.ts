@@ -56,6 +56,8 @@ export interface RouteOptions {
   /** Of an event with more copies, those beyond the shares of their namespaces are left out. */
   readonly maxCopies: number;
   readonly choosePartition: (key: Buffer, partitions: number) => number;
+  /** The id of the backfill that sends the copies. */
+  readonly backfill?: string | undefined;
 }
 
 /** One transaction holds no more than these, unless a single event has more. */
@@ -308,6 +310,7 @@ function createCopy(
   const { key, value, timestamp, headers } = event.record;
   const added: RecordHeader[] = [[routedEventHeader.event, event.id]];
   if (externalId !== undefined) added.unshift([routedEventHeader.topic, externalId]);
+  if (options.backfill !== undefined) added.push([routedEventHeader.backfill, options.backfill]);
   return {
     event,
     externalId,

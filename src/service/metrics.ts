@@ -64,6 +64,7 @@ export function createMetrics() {
     recordAnnouncements: createAnnouncementMetrics(declare),
     recordFeedback: createFeedbackMetrics(declare),
     recordEvents: createRouterMetrics(declare),
+    recordBackfill: createBackfillMetrics(declare),
     recordRegistrations: createRegistrationMetrics(declare),
     ...createHttpMetrics(declare),
   };
@@ -175,6 +176,17 @@ function createRouterMetrics({ counter, histogram }: Declare) {
     for (const code of rejected) eventRejections.inc({ code });
     routeDuration.observe(tookMs / 1_000);
     for (const on of producedOn) if (on >= 0) routeDelay.observe(Math.max(0, routedOn - on) / 1_000);
+  };
+}
+
+/** Returns the function to call with the number of copies of each batch of a backfill. */
+function createBackfillMetrics({ counter }: Declare) {
+  const copies = counter(
+    "topicsync_backfill_copies_total",
+    "Copies of past events that backfills in this process forwarded.",
+  );
+  return (count: number): void => {
+    copies.inc(count);
   };
 }
 

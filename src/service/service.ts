@@ -13,6 +13,7 @@ import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createDatabase } from "../storage/database/database.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
+import { createRequestBackfill } from "./backfills.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { followCertificate, watchCertificates } from "./certificates.ts";
 import type { Context } from "./context.ts";
@@ -27,6 +28,7 @@ import { createOverview } from "./overview.ts";
 import { watchOutages } from "./outage-watch.ts";
 import { warnAboutPlaintext, warnAboutSharedEgress, warnAboutTokenRules } from "./warnings.ts";
 import { createReadiness } from "./readiness.ts";
+import { BackfillRunner } from "./kafka/backfills.ts";
 import { createEventRouter } from "./kafka/router.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSignIn } from "./sign-in.ts";
@@ -138,17 +140,22 @@ function createConsumers(context: Context) {
   const egressNaming = createEgressNamingFromConfig(config.kafka);
   const router =
     config.kafka.router && egressNaming && createEventRouter(config.kafka.router, egressNaming, context);
+  const backfills =
+    config.kafka.router &&
+    egressNaming &&
+    router &&
+    new BackfillRunner({ ...router, router: config.kafka.router, naming: egressNaming }, context);
   const sync = createSync(context, router);
   const deadLetters = createDeadLetters(config.kafka, {
     ...context,
     log: context.log.child({ component: "dead-letters" }),
   });
-  return { ...sync, router, egressNaming, deadLetters };
+  return { ...sync, router, backfills, egressNaming, deadLetters };
 }
 
 async function createAppOptions(
   context: Context,
-  { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
+  { consumers, router, backfills, egressNaming, getSyncStatus, deadLetters }: Consumers,
   { kafkaBrokers }: Addresses,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
@@ -163,7 +170,13 @@ async function createAppOptions(
       egressNaming: () => egressNaming,
       eventLog: () =>
         openEventLog(config.kafka, { ...services, connect: () => Promise.resolve(broker), abort }),
-      deadLetters: () => Promise.resolve(deadLetters),
+      requestBackfill: () =>
+        createRequestBackfill(config.kafka, {
+          store: services.backfillStore,
+          broker: () => Promise.resolve(broker),
+          onRequested: backfills?.wake,
+        }),
+      deadLetters: () => Promise.resolve(deadLetters.services),
       getSyncStatus: () => getSyncStatus,
       checkReadiness: () => checkReadiness,
       verifyAfresh: () => signIn.verifyAfresh,
@@ -181,7 +194,7 @@ async function createAppOptions(
         createOverview({
           readiness: checkReadiness,
           getSyncStatus,
-          deadLetters: deadLetters.announcements,
+          deadLetters: deadLetters.services.announcements,
           countInstallations: () => installationReader.countByScope({}),
           lifecycle,
         }),
@@ -220,13 +233,14 @@ function createPreview({ config: { kafka }, services, abort }: Context, brokers:
 /** Waits for database and broker, and starts the consumers. */
 async function becomeReady(
   context: Context,
-  { consumers, router, deadLetters }: Consumers,
+  { consumers, router, backfills, deadLetters }: Consumers,
   checkReadiness: CheckReadiness,
 ): Promise<void> {
   const { lifecycle, abort, log } = context;
   await Promise.all([connectDatabase(context), connectBroker(context)]);
   watchOutages(checkReadiness, context);
   lifecycle.onStop("readers of dead letters", deadLetters.start());
+  backfills?.start();
   const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
   await Promise.all(
     all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log })),

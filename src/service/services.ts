@@ -15,6 +15,7 @@ import { createInstallationService } from "../installations/service.ts";
 import { createTokenLimit } from "../installations/token-limit.ts";
 import { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
 import { createSessions, type SessionStore } from "../users/session.ts";
+import { createBackfillStore } from "../storage/backfills.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
@@ -118,6 +119,7 @@ export function createServices(options: ServicesOptions) {
     topics,
     topicIndex: createTopicIndex(options),
     logStore: createLogStore(database),
+    backfillStore: createBackfillStore(database),
     eventTypes,
     topicUsage: createTopicUsageStore(database),
 

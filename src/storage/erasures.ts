@@ -32,6 +32,7 @@ const places = {
   topicDetails: details,
   topicDescriptions: details,
   topicSets: ["created_by", "applies[].by"],
+  backfills: ["request.requestedBy"],
   deadLetters: ["message"],
   installations: ["user", "previous_owners[].user", "deactivated_reason"],
 } as const satisfies Partial<Record<keyof typeof collections, readonly string[]>>;

@@ -96,6 +96,16 @@ const declared: Partial<Record<keyof typeof collections, Readonly<Record<string,
     // Whether the announcement that last changed a topic is a replay.
     replays_by_position: index("sent_to.topic", "sent_to.partition", "sent_to.offset"),
   },
+  backfills: {
+    // One running backfill per topic; backfills that are to be run.
+    unique_running_backfill: unique("slot", "topic_id"),
+    // When a backfill of a topic was cancelled last.
+    backfills_by_topic: index("topic_id", "ended_on"),
+    // Lists of backfills, the latest first.
+    backfills_by_time: index("requested_on", "_id"),
+    // Deletes backfills 30 days after their end.
+    backfills_over: expiring("ended_on", 30 * 24 * 60 * 60),
+  },
   // Applications and platforms by name.
   applications: { unique_application_name: unique("name") },
   platforms: { unique_platform_name: unique("name") },

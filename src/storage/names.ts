@@ -10,6 +10,7 @@ export const collections = {
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",
   replays: "topicsync_replays",
+  backfills: "topicsync_backfills",
   topicUsage: "topicsync_topic_usage",
   applications: "sys_push_application",
   platforms: "sys_push_platform",

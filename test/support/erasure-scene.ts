@@ -79,6 +79,7 @@ export async function createErasureScene() {
         consumers: [{ name: "a team", contact: user }],
       }),
       insert("topicsync_topic_sets", { version: 3, created_by: user, namespace: [], applies: by }),
+      insert("topicsync_backfills", { slot: newId(), state: "done", request: { requestedBy: user } }),
       insert("sys_push_notif_app_install", installation(unique("token"), { user })),
       insert(
         "sys_push_notif_app_install",

@@ -102,6 +102,7 @@ export type AuditEvent =
   | EventOf<"events.shown", { id: string }>
   /** The ids, or the first of many. */
   | EventOf<"events.sent", { count: number; ids: readonly string[]; sample?: boolean }>
+  | EventOf<"backfill.requested" | "backfill.cancelled", { externalId: string; id: string }>
   /** The offset of a Kafka topic's partition. */
   | EventOf<
       "position.set",

@@ -5,6 +5,7 @@ import { HttpError, statuses } from "../../operations/framework/errors.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
 import type { Call, Operation } from "../../operations/framework/operation.ts";
 import type { DeadLetterServices, OperationServices } from "../../operations/framework/services.ts";
+import { createRequestBackfill } from "../../service/backfills.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { rights } from "../../users/rights.ts";
 import type { User } from "../../users/user.ts";
@@ -93,6 +94,11 @@ async function openOperationServices(context: CommandContext): Promise<Operation
       eventLog: () =>
         openEventLog(context.config.kafka, { ...services, ...context, connect: context.broker }),
       impact: needService,
+      requestBackfill: () =>
+        createRequestBackfill(context.config.kafka, {
+          store: services.backfillStore,
+          broker: context.broker,
+        }),
       deadLetters: () => openDeadLetters(context),
       getSyncStatus: needService,
       getOverview: needService,

@@ -103,6 +103,7 @@ const readStatus = (): Promise<SyncStatus> =>
         watched: watch(router, async () => (await broker()).fetchCommittedOffsets(router)),
         tally: undefined,
         getIndex: undefined,
+        countBackfills: async () => (await services()).backfillStore.countRunning(),
       },
       limitsMs,
     });

@@ -13,9 +13,11 @@ export async function printStatus(status: SyncStatus): Promise<void> {
 
 async function printRouter(router: NonNullable<SyncStatus["router"]>, since: string | null): Promise<void> {
   await printLog(router, { since, what: "event" });
-  const { index, busiest } = router;
+  const { index, busiest, backfills } = router;
   if (index !== null && index.state !== "live")
     printLine(`Topics are being loaded: ${index.topicsRead ?? 0} so far. Events wait until then.`);
+  if (backfills !== null && backfills > 0)
+    printLine(`${formatCount(backfills, "backfill")} waiting or running: \`topicsync backfills list\`.`);
   if (busiest.length > 0) {
     printLine("Busiest topics:");
     const rows = busiest.map(({ externalId, events }) => [sanitize(externalId), String(events)]);

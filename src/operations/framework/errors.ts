@@ -45,6 +45,7 @@ const meaningsByStatus = {
     NAME_TAKEN: "the name is already in use",
     MANAGED_BY_SET: "the topic belongs to a set, which is changed by its files",
     SET_ORIGIN_MISMATCH: "the set is applied from another repository",
+    BACKFILL_RUNNING: "a backfill of the topic is waiting or running",
   },
   412: {
     VERSION_CONFLICT:

@@ -14,6 +14,7 @@ import type { InstallationDeactivator, InstallationReader } from "../../installa
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
 import type { PlanReader, TopicSetStore } from "../../plans/stores.ts";
+import type { BackfillStore, RequestBackfill } from "../../routing/backfill.ts";
 import type { TopicDetailsStore } from "../../topics/details/store.ts";
 import type { TopicHistory } from "../../topics/history.ts";
 import type { TopicReader } from "../../topics/listing.ts";
@@ -38,6 +39,7 @@ export interface DomainServices {
   readonly applyChanges: ApplyChanges;
   readonly topicIndex: LiveTopicIndex;
   readonly topicUsage: TopicUsageStore;
+  readonly backfillStore: BackfillStore;
   readonly eventTypes: EventTypeService;
   readonly installations: InstallationService;
   readonly installationListing: InstallationListing;
@@ -61,6 +63,8 @@ export interface OperationServices extends DomainServices {
   readonly eventLog: EventLog | undefined;
   /** Undefined: no router is configured. */
   readonly impact: ImpactPreview | undefined;
+  /** Undefined: no router is configured. */
+  readonly requestBackfill: RequestBackfill | undefined;
   /** Commands read them only if an operation needs them. */
   readonly deadLetters: Promise<DeadLetterServices>;
   readonly getSyncStatus: () => Promise<SyncStatus>;

@@ -55,6 +55,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
   return {
     /** Not started yet. */
     consumer,
+    egressTopics,
     watched: {
       group: groupId,
       topic,
@@ -67,5 +68,6 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     },
     tally,
     getIndex: topicIndex.status,
+    countBackfills: () => services.backfillStore.countRunning(),
   };
 }

@@ -33,6 +33,7 @@ export interface WatchedRouter {
   readonly watched: WatchedLog;
   readonly tally: Pick<RouterTally, "getCounts" | "listBusiest"> | undefined;
   readonly getIndex: (() => IndexStatus) | undefined;
+  readonly countBackfills: () => Promise<number>;
 }
 
 /**
@@ -97,12 +98,17 @@ function createAsk(limitsMs: StatusLimits, onProblem: (problem: string) => void)
 }
 
 async function readRouterStatus(
-  { watched, tally, getIndex }: WatchedRouter,
+  { watched, tally, getIndex, countBackfills }: WatchedRouter,
   ask: Ask,
 ): Promise<NonNullable<SyncStatus["router"]>> {
   const index = getIndex?.();
+  const [read, backfills = null] = await Promise.all([
+    readPartitionStatuses(watched, (what, ...query) => ask(`${what} of the router`, ...query)),
+    ask("backfills", countBackfills(), "positions"),
+  ]);
   return {
-    ...(await readPartitionStatuses(watched, (what, ...query) => ask(`${what} of the router`, ...query))),
+    ...read,
+    backfills,
     counts: tally?.getCounts() ?? null,
     index:
       index === undefined

@@ -9,6 +9,7 @@ import { exitCodes } from "@topicsync/lib/errors";
 import type { ImpactResult } from "../../../schemas/impact.ts";
 import type { PickResponse } from "../../../schemas/pick.ts";
 import { operations } from "../../../src/operations/index.ts";
+import { createBackfillRecord } from "../../support/backfills.ts";
 import { call } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { parseNdjson, toNdjson } from "../../support/ndjson.ts";
@@ -109,6 +110,9 @@ const comparisons: Readonly<Record<string, Comparison>> = {
     lines: "versions",
   },
   getTopicUsage: { args: ["topics", "usage", "one"], method: "GET", path: "/topics/one/usage" },
+  listBackfills: { args: ["backfills", "list"], method: "GET", path: "/backfills" },
+  getBackfill: { args: ["backfills", "show", "b1"], method: "GET", path: "/backfills/b1" },
+  cancelBackfill: { args: ["backfills", "cancel", "b1"], path: "/backfills/b1/cancel" },
   disableTopic: { args: ["topics", "disable", "one"], path: "/topics/one/disable" },
   enableTopic: { args: ["topics", "enable", "one"], path: "/topics/one/enable" },
   listDeadLetters: {
@@ -130,8 +134,7 @@ const inOtherTests = [
   ...["addUser", "createKey", "deleteKey", "addApplication", "addPlatform", "createTopic"],
   ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact", "changeTopics"],
   ...["deactivateInstallations", "importInstallations", "getEventType", "pickTopics"],
-  "replayDeadLetters",
-  "eraseUser",
+  ...["replayDeadLetters", "eraseUser", "createBackfill"],
 ];
 
 /** Their commands work with the database and Kafka of the settings, or there are none. */
@@ -156,6 +159,9 @@ describe("a command on a server, and in its own process", () => {
     await service.db
       .collection<InstallationRecord>("sys_push_notif_app_install")
       .insertMany([installation("token-of-ann-0123456789"), installation("token-of-ann-abcdefghijk")]);
+    await service.db
+      .collection<{ _id: string }>("topicsync_backfills")
+      .insertOne(createBackfillRecord("one", "n", "b1"));
     const key = await runCli(["keys", "create", "sender", "--role", "admin"], remote());
     assert.match(key.output, /^tsk_/, key.errors);
     const details = { method: "PUT", body: {}, headers: { "If-Match": '"0"' } };

@@ -39,6 +39,7 @@ const status: SyncStatus = {
     partitions: [partition],
     counts: null,
     index: null,
+    backfills: 0,
     busiest: [],
   },
   pushFeedback: {

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { it } from "node:test";
 
 import { createLogger } from "@topicsync/lib/logger";
+import { newId } from "@topicsync/lib/sys-id";
+import { createBackfillStore } from "../../../src/storage/backfills.ts";
 import { createDatabase } from "../../../src/storage/database/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
@@ -17,6 +19,7 @@ import { parseBlocks, root } from "../docs/pages.ts";
 import { installation } from "../../support/installations.ts";
 import { getPort } from "../../support/local.ts";
 import { useFolder } from "../../support/folder.ts";
+import { createBackfillOf } from "../../support/backfills.ts";
 import { call } from "../../support/http.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -128,11 +131,11 @@ const requests: Readonly<Record<string, Request>> = {
 };
 
 /**
- * Operations without a MongoDB command of their own. Dead letters, keys and sessions are requested further
- * below; a command applies changes.
+ * Operations without a MongoDB command of their own. Dead letters, keys, sessions and backfills are requested
+ * further below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$|^DELETE .*\/users\/\{name\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types|\/v1\/events|\/backfills|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$|^DELETE .*\/users\/\{name\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -293,6 +296,15 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const renamed = [{ from: { ...topic, externalId: "a" }, to: topic }];
   await store.change({ ...noWrites, enabled: [], renamed });
   await usage.noteCounting({ since: new Date(0), until: new Date() });
+  const backfills = createBackfillStore(database);
+  const backfill = newId();
+  await backfills.insert(createBackfillOf("a", "inventory", backfill));
+  await backfills.list({ namespaces: "all", limit: 1 });
+  await backfills.countRunning();
+  await backfills.findLastCancel("a");
+  await backfills.lease("somebody", new Date(), new Date());
+  await backfills.keep(backfill, "somebody", new Date(), null);
+  await backfills.end(backfill, { state: "cancelled", reason: null, endedOn: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);

@@ -9,6 +9,7 @@ import { operations } from "../../../docs/contracts.ts";
 import type { Operation } from "../../../src/operations/framework/operation.ts";
 import { limitableRights } from "../../../schemas/rights.ts";
 import { collections } from "../../../src/storage/names.ts";
+import { createBackfillRecord } from "../../support/backfills.ts";
 import { call } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";
@@ -33,6 +34,7 @@ const named = {
   topics: [ids.own, ids.foreign, ids.moved, ids.reused],
   sets: [ids.set, ids.foreignSet],
   deadLetters: [] as string[],
+  backfills: [] as string[],
 };
 
 const toTopic = (externalId: string, namespace: string) => {
@@ -122,10 +124,17 @@ async function storeUsage(): Promise<void> {
   });
 }
 
+async function storeBackfills(): Promise<void> {
+  const records = [createBackfillRecord(ids.own, mine), createBackfillRecord(mark, mark)];
+  await service.db.collection<{ _id: string }>(collections.backfills).insertMany(records);
+  named.backfills = records.map(({ _id }) => _id);
+}
+
 async function store(): Promise<void> {
   await storeTopics();
   await storeDeadLetters();
   await storeUsage();
+  await storeBackfills();
   keys.limited = await createKey(service.url, ...limitableRights.map((right) => `${right}@${mine}`));
   keys.unlimited = await createKey(service.url, "admin", ...limitableRights);
 }
@@ -167,7 +176,9 @@ function getNames(path: string): readonly string[] {
     ? named.sets
     : path.includes("/topics/")
       ? named.topics
-      : named.deadLetters;
+      : path.includes("/backfills/")
+        ? named.backfills
+        : named.deadLetters;
 }
 
 /** Every request of an operation. */

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { operations } from "../../../docs/contracts.ts";
+import { collections } from "../../../src/storage/names.ts";
+import { createBackfillRecord } from "../../support/backfills.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";
@@ -139,6 +141,20 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
     isReached(await send("PUT", `${v1}/topics/${getStored(namespace).topic}/details`, key, {}), 200, 404),
   getTopicUsage: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/usage`, key), 200, 404),
+  async createBackfill(key, namespace) {
+    // Without a router there are no events, which is noticed after the rights were checked.
+    const path = `${v1}/topics/${getStored(namespace).topic}/backfills`;
+    const { text } = await send("POST", path, key, { from: "2026-11-01T00:00:00Z" });
+    return text.includes("KAFKA_EVENTS_TOPIC");
+  },
+  async listBackfills(key, namespace) {
+    const { json } = await send("GET", `${v1}/backfills`, key);
+    return hasTopic(json.backfills, namespace);
+  },
+  getBackfill: async (key, namespace) =>
+    isReached(await send("GET", `${v1}/backfills/${getStored(namespace).topic}`, key), 200, 404),
+  cancelBackfill: async (key, namespace) =>
+    isReached(await send("POST", `${v1}/backfills/${getStored(namespace).topic}/cancel`, key), 200, 404),
   getTopicRelations: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/relations`, key), 200, 404),
   disableTopic: (key, namespace) => switchTopic("disable", namespace, key),
@@ -208,6 +224,9 @@ service.prepare(async () => {
       deadLetter: id(offset),
     });
   for (const namespace of namespaces) assert.equal((await applyCreation(namespace)).status, 200);
+  await service.db
+    .collection<{ _id: string }>(collections.backfills)
+    .insertMany([...stored].map(([namespace, { topic }]) => createBackfillRecord(topic, namespace, topic)));
   const misspelt = { externalId: unique("misspelt"), name: "Misspelt", nameSpace: "sales" };
   await service.send(misspelt, getStored("sales").topic);
   ofUnknownNamespace.push(id(namespaces.length), id(namespaces.length + 1));

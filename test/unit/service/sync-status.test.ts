@@ -35,7 +35,7 @@ const readStatus = (log: WatchedLog) =>
     pushFeedback: log,
     tally: undefined,
     feedbackTally: undefined,
-    router: { watched: log, tally: undefined, getIndex: undefined },
+    router: { watched: log, tally: undefined, getIndex: undefined, countBackfills: hang },
   })();
 
 describe("the status", () => {

@@ -17,6 +17,7 @@ import { addMistaken, deletions } from "../../input/mistaken.ts";
 import { forceOption, parseCount, parseDate, parseWhole } from "../../input/options.ts";
 import { formatTopic } from "../../output/topic-view.ts";
 import type { AnalyzeFlags } from "./analyze.ts";
+import { addBackfillCommand } from "./backfill.ts";
 import { addImpactCommand } from "./impact-flags.ts";
 import { addTopicChoice } from "./choice.ts";
 import type { DescribeFlags } from "./describe.ts";
@@ -75,6 +76,7 @@ export function defineTopics(topics: Command): void {
   addAnalyzeCommand(topics);
   definePlanCommands(topics);
   addImpactCommand(topics);
+  addBackfillCommand(topics);
   addMistaken(topics, deletions, "topics are disabled instead: topicsync topics disable EXTERNAL-ID");
   for (const [heading, names] of Object.entries(groups))
     for (const command of topics.commands) if (names.includes(command.name())) command.helpGroup(heading);
@@ -86,7 +88,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   "Change topics:": ["add", "change", "describe", "disable", "enable", "restore"],
   "Compare filters:": ["analyze", "impact"],
   "Topics from a repository:": ["plan", "apply", "sets", "adopt", "release"],
-  "Files, and Kafka topics:": ["export", "import", "egress"],
+  "Files, and Kafka topics:": ["export", "import", "egress", "backfill"],
 };
 
 function addListCommand(topics: Command): void {
