@@ -9,8 +9,8 @@ import {
   type EventTrace,
   type SentEvents,
 } from "../../../schemas/events.ts";
-import { sendEvents } from "../../operations/event-sending.ts";
-import { getEvent, listEvents } from "../../operations/events.ts";
+import { sendEvents } from "../../operations/events/sending.ts";
+import { getEvent, listEvents } from "../../operations/events/events.ts";
 import { addQuery, type Query } from "../client/command.ts";
 import { runWithClient } from "../client/client.ts";
 import type { OperationClient } from "../client/operation-client.ts";

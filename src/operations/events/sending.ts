@@ -2,7 +2,7 @@ import { RejectionError, type Fault } from "@topicsync/lib/errors";
 import type { EventRecord } from "@topicsync/filters";
 import { withHeaders, type LogRecord, type RecordHeader, type SendRejection } from "@topicsync/kafka";
 import type { ValidationResult } from "@topicsync/lib/validation";
-import { decodeEvent } from "../../consumers/events/decode.ts";
+import { decodeEvent } from "../../../consumers/events/decode.ts";
 import {
   maxSentEvents,
   sendEventsBodySchema,
@@ -11,15 +11,15 @@ import {
   type EventItem,
   type SendEventsQuery,
   type SentEvents,
-} from "../../schemas/events.ts";
-import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { DecodedEvent } from "../routing/event.ts";
+} from "../../../schemas/events.ts";
+import { routedEventHeader } from "../../../schemas/routed-event.ts";
+import type { DecodedEvent } from "../../routing/event.ts";
 import { eventsPath, requireLog } from "./events.ts";
-import { HttpError } from "./framework/errors.ts";
-import { operation } from "./framework/operation.ts";
-import { queryRules } from "./framework/query.ts";
-import type { OperationServices } from "./framework/services.ts";
-import { maxEventBytes, readGivenRecord } from "./pick.ts";
+import { HttpError } from "../framework/errors.ts";
+import { operation } from "../framework/operation.ts";
+import { queryRules } from "../framework/query.ts";
+import type { OperationServices } from "../framework/services.ts";
+import { maxEventBytes, readGivenRecord } from "../pick.ts";
 
 const maxWaitMs = 10_000;
 const maxAuditedIds = 100;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
-import type { LoggedEvent } from "../../consumers/event-log/event-log.ts";
-import type { RecordContent, EventItem, EventQuery, EventTrace } from "../../schemas/events.ts";
+import type { LoggedEvent } from "../../../consumers/event-log/event-log.ts";
+import type { RecordContent, EventItem, EventQuery, EventTrace } from "../../../schemas/events.ts";
 
 const excerptLength = 200;
 

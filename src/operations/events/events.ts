@@ -1,5 +1,5 @@
 import { OverloadedError } from "@topicsync/lib/errors";
-import type { LoggedEvent } from "../../consumers/event-log/event-log.ts";
+import type { LoggedEvent } from "../../../consumers/event-log/event-log.ts";
 import {
   eventListSchema,
   eventQuerySchema,
@@ -10,17 +10,17 @@ import {
   type EventQuery,
   type EventTrace,
   type EventTraceQuery,
-} from "../../schemas/events.ts";
-import type { PickResponse } from "../../schemas/pick.ts";
-import { pickAt } from "../topics/picking-at.ts";
-import type { Namespaces } from "../users/rights.ts";
-import { createSearch, toContents, toItem, toPlace } from "./event-views.ts";
-import { HttpError } from "./framework/errors.ts";
-import { operation } from "./framework/operation.ts";
-import { queryRules } from "./framework/query.ts";
-import type { OperationServices } from "./framework/services.ts";
-import { explainTopic, toPickedView } from "./pick.ts";
-import { findVisibleTopic } from "./topic-rules.ts";
+} from "../../../schemas/events.ts";
+import type { PickResponse } from "../../../schemas/pick.ts";
+import { pickAt } from "../../topics/picking-at.ts";
+import type { Namespaces } from "../../users/rights.ts";
+import { createSearch, toContents, toItem, toPlace } from "./views.ts";
+import { HttpError } from "../framework/errors.ts";
+import { operation } from "../framework/operation.ts";
+import { queryRules } from "../framework/query.ts";
+import type { OperationServices } from "../framework/services.ts";
+import { explainTopic, toPickedView } from "../pick.ts";
+import { findVisibleTopic } from "../topic-rules.ts";
 
 export const eventsPath = "/api/topicsync/v1/events";
 const reading = { access: "events.read", perNamespace: true, method: "GET", tag: "events" } as const;
