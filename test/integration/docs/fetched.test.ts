@@ -24,6 +24,7 @@ describe("the list of what is fetched", () => {
     const images = [
       ...collect(read("Dockerfile"), /^ARG \w+=(.*)$/gm),
       ...collect(read("docker-compose.yml"), /image: "\$\{\w+:-(.*)\}"$/gm),
+      ...collect(read("examples/docker-compose.yml"), /(?:image: "|FROM )\$\{\w+:-(.*?)\}"?$/gm),
       ...[TOPICSYNC_KAFKA_IMAGE.default, TOPICSYNC_MONGO_IMAGE.default],
     ];
     const jars = collect(
