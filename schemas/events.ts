@@ -41,7 +41,7 @@ export const eventQuerySchema = query("event-query", {
   from: time("Only records from this time on (RFC 3339), by their timestamps."),
   to: time("Only records before this time."),
   limit,
-  after: limited(8_000, "Cursor: the `next` of the previous page."),
+  after: limited(1_900, "Cursor: the `next` of the previous page."),
 });
 
 export type EventQuery = FromSchema<typeof eventQuerySchema>;

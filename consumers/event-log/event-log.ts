@@ -224,14 +224,20 @@ const readOn = (all: readonly OffsetRange[], ends: ReadonlyMap<number, number>):
 
 const cursors = createCursorFormat("events", ["string"]);
 
-const formatCursor = (rest: readonly OffsetRange[]): string =>
-  cursors.encode([rest.map(({ partition, to }) => `${partition}:${to}`).join(",")]);
+/** A URL has at most 2,048 characters. */
+const radix = 36;
+
+/** The ends of the partitions in their order, empty for those that were read. */
+function formatCursor(rest: readonly OffsetRange[]): string {
+  const ends: string[] = [];
+  for (const { partition, to } of rest) ends[partition] = to.toString(radix);
+  return cursors.encode([ends.join(",")]);
+}
 
 /** Throws a RejectionError. */
 function parseCursor(cursor: string): ReadonlyMap<number, number> {
   const [text] = cursors.decode(cursor);
-  const ends = text.split(",").map((one) => one.split(":").map(Number));
-  if (ends.some((one) => one.length !== 2 || !one.every(Number.isSafeInteger)))
-    throw createCursorError("is not a cursor of this list");
-  return new Map(ends.map(([partition = 0, to = 0]) => [partition, to]));
+  const ends = text.split(",").map((end) => (end === "" ? 0 : parseInt(end, radix)));
+  if (!ends.every(Number.isSafeInteger)) throw createCursorError("is not a cursor of this list");
+  return new Map(ends.entries());
 }
