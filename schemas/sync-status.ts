@@ -118,7 +118,7 @@ export const syncStatusSchema = named("sync-status", {
           topicsRead: nullableCount("Topics read so far while they are being loaded; otherwise null."),
         }),
       },
-      backfills: nullableCount("Backfills that are waiting or running; null if unknown."),
+      "backfills?": nullableCount("Backfills that are waiting or running; null if unknown."),
       busiest: list(
         object({ externalId: text(), events: count() }),
         "The ten topics with the most events in the responding process, busiest first, without those that the caller may not read.",

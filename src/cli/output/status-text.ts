@@ -13,10 +13,12 @@ export async function printStatus(status: SyncStatus): Promise<void> {
 
 async function printRouter(router: NonNullable<SyncStatus["router"]>, since: string | null): Promise<void> {
   await printLog(router, { since, what: "event" });
-  const { index, busiest, backfills } = router;
+  const { index, busiest } = router;
+  // An earlier program does not have it.
+  const backfills = router.backfills ?? 0;
   if (index !== null && index.state !== "live")
     printLine(`Topics are being loaded: ${index.topicsRead ?? 0} so far. Events wait until then.`);
-  if (backfills !== null && backfills > 0)
+  if (backfills > 0)
     printLine(`${formatCount(backfills, "backfill")} waiting or running: \`topicsync backfills list\`.`);
   if (busiest.length > 0) {
     printLine("Busiest topics:");
