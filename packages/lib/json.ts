@@ -51,20 +51,24 @@ function countMembers(value: unknown): number {
   );
 }
 
-/** The name of a member, another text, or a bracket. */
-const tokens = /("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}[\]]/gu;
-
-/** The first name that a JSON text repeats in an object. Names may be spelt with escapes. */
+/** The first name that a JSON text repeats in an object. */
 function findDuplicate(json: string): string | undefined {
-  /** Member names of each open object, and nothing for an open array. */
-  const open: Set<string>[] = [];
-  for (const [token, quoted] of json.matchAll(tokens)) {
-    if (token === "{" || token === "[") open.push(new Set());
-    if (token === "}" || token === "]") open.pop();
-    if (quoted === undefined) continue;
-    const name = String(JSON.parse(quoted));
-    if (open.at(-1)?.has(name) === true) return name;
-    open.at(-1)?.add(name);
+  /** Member names of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  for (let i = 0; i < json.length; i += 1) {
+    const code = json.charCodeAt(i);
+    if (code === quote) {
+      const end = findStringEnd(json, i);
+      const names = open.at(-1);
+      if (names !== undefined && isMemberName(json, end)) {
+        const name = parseName(json.slice(i, end + 1));
+        if (names.has(name)) return name;
+        names.add(name);
+      }
+      i = end;
+    } else if (code === openBrace || code === openBracket)
+      open.push(code === openBrace ? new Set() : undefined);
+    else if (code === closeBrace || code === closeBracket) open.pop();
   }
   return undefined;
 }
@@ -78,3 +82,15 @@ function findStringEnd(json: string, start: number): number {
   }
   return json.length;
 }
+
+/** Only the name of a member is followed by a colon. */
+function isMemberName(json: string, end: number): boolean {
+  let i = end + 1;
+  // Space, tab, line feed and carriage return are JSON's only white space.
+  while (json.charCodeAt(i) <= 0x20) i += 1;
+  return json.charCodeAt(i) === colon;
+}
+
+/** Names may be spelt with escapes. An invalid escape throws, as in JSON.parse. */
+const parseName = (quoted: string): string =>
+  quoted.includes("\\") ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
