@@ -165,6 +165,8 @@ export function createEventLog(options: EventLogOptions) {
     ...{ unmatchedTopic, maxEventBytes },
     /** A page of events. Throws a RejectionError for a bad cursor. */
     search: <T>(wanted: Search<T>) => inTurn(() => search(wanted)),
+    /** Whether a text is the id of an event, if there is one. */
+    isId: (text: string) => parsePlace(topic, text) !== undefined,
     /** The event with an id; undefined if Kafka does not have it. */
     async read(id: string): Promise<LoggedEvent | undefined> {
       const place = parsePlace(topic, id);

@@ -110,6 +110,7 @@ async function findEvent(
   const log = requireLog(services);
   const placed = await log.read(id);
   if (placed !== undefined) return placed;
+  if (log.isId(id)) throw createUnknownError(id);
   const { event, left } = await log.findByEventId(id, to);
   if (event !== undefined) return event;
   throw createUnknownError(
