@@ -51,7 +51,9 @@ export function checkNewTopic(
   { topic, partitions, replicationFactor, configs }: NewTopic,
   { metadata: { topics, live } }: BrokerNode,
 ): number {
-  const collides = [...topics.keys()].some((name) => toMetricName(name) === toMetricName(topic));
+  const collides = [...topics.keys()].some(
+    (name) => name !== topic && toMetricName(name) === toMetricName(topic),
+  );
   if (!isValidName(topic) || collides) return codes.invalidTopic;
   if (partitions === 0 || partitions < -1) return codes.invalidPartitions;
   const isPossible = replicationFactor === -1 || (replicationFactor > 0 && replicationFactor <= live.length);
