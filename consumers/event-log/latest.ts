@@ -7,7 +7,7 @@ export interface LatestOptions<T> {
   readonly limit: number;
   /** Returns undefined for a record that is not wanted. */
   readonly select: (record: LogRecord, partition: number) => T | undefined;
-  /** Reading ends after so many records or milliseconds, with what was found. */
+  /** Reading ends after this many records or milliseconds, with what was found. */
   readonly maxRecords: number;
   readonly maxMs: number;
   /** Stops reading, which then throws UnavailableError. */

@@ -25,7 +25,7 @@ const maxContentTypeLength = 256;
 const maxBytesRead = 64 * 1024 * 1024;
 
 export interface BodyBudget {
-  /** Returns false, and takes nothing, if there are not so many bytes left. */
+  /** Returns false, and takes nothing, if fewer bytes are left. */
   take(bytes: number): boolean;
   release(bytes: number): void;
 }

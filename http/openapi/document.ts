@@ -94,7 +94,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   users: "Users and their rights and roles.",
   keys: "API keys of programs.",
   catalog: "Push applications and platforms.",
-  events: "The records of the events topic, and what became of them.",
+  events: "The records of the events topic, and what the router did with them.",
   "event types": "What the events of each type look like.",
   operation: "Health, status and metrics.",
   console: "The console, and signing in to it.",

@@ -14,7 +14,7 @@ import { UnknownTopicError } from "../topics/definition-change.ts";
 import type { Topic } from "../topics/topic.ts";
 import { includesNamespace } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
-import { HttpError } from "./framework/errors.ts";
+import { createNoEventsError, HttpError } from "./framework/errors.ts";
 import { operation, type Call, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
 import type { OperationServices } from "./framework/services.ts";
@@ -133,9 +133,7 @@ export const backfillOperations: readonly Operation[] = [
 
 function requireRouter({ requestBackfill }: Pick<OperationServices, "requestBackfill">) {
   if (requestBackfill !== undefined) return requestBackfill;
-  throw new HttpError("NOT_FOUND", "There are no events to forward.", {
-    detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
-  });
+  throw createNoEventsError("There are no events to forward.");
 }
 
 type Caller = Pick<Call, "user" | "namespaces" | "parameters">;

@@ -20,7 +20,12 @@ import type { Topic } from "../topics/topic.ts";
 import { hasRight, includesNamespace } from "../users/rights.ts";
 import { describeError, toErrorBody } from "./framework/error-description.ts";
 import { bodyRules } from "./framework/body.ts";
-import { createForbiddenError, HttpError, requireNamespace } from "./framework/errors.ts";
+import {
+  createForbiddenError,
+  createNoEventsError,
+  HttpError,
+  requireNamespace,
+} from "./framework/errors.ts";
 import { eventStreamType, operation, type Call, type Events, type Operation } from "./framework/operation.ts";
 import type { OperationServices } from "./framework/services.ts";
 import { createHiddenError } from "./topic-rules.ts";
@@ -115,10 +120,7 @@ function startPreview(
   preview: ImpactPreview | undefined,
   ...job: Parameters<ImpactPreview["start"]>
 ): Promise<ImpactResult> {
-  if (preview === undefined)
-    throw new HttpError("NOT_FOUND", "There are no events to read.", {
-      detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
-    });
+  if (preview === undefined) throw createNoEventsError("There are no events to read.");
   try {
     return preview.start(...job);
   } catch (error) {

@@ -91,7 +91,7 @@ export function toIdRange<R extends Document>(
   return { _id: { ...after, ...end } } as Filter<R>;
 }
 
-/** The last of so many ids after one; undefined when fewer are left. */
+/** The id this many records after another; undefined when fewer are left. */
 export async function findRangeEnd<R extends { _id: string }>(
   collection: Collection<R>,
   afterId: string | undefined,

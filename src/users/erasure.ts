@@ -107,7 +107,7 @@ export function createErase({
 /** Random, so that nobody can tell whose it was. */
 const createPseudonym = (): string => `erased-${randomBytes(8).toString("hex")}`;
 
-/** Identifies a name for who has the database's key, of which this one is derived. */
+/** Identifies a name, with a key that is derived from the database's. */
 export const digestName = (secret: Buffer, name: string): string =>
   createHmac("sha256", createHmac("sha256", secret).update("topicsync erased names").digest())
     .update(name)

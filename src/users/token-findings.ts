@@ -10,7 +10,7 @@ export interface DecodedToken {
 
 /** Something about a token that keeps its user out, or without rights. */
 export interface TokenFinding {
-  /** There are few, whatever tokens contain. */
+  /** Callers cannot add kinds. */
   readonly kind: "settings" | "signature" | "typ" | "iss" | "aud" | "exp" | "nbf" | "iat" | "user" | "roles";
   readonly message: string;
   /** What to set, or to ask of the provider; "" if that is obvious. */

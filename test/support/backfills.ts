@@ -49,7 +49,7 @@ export async function settle({ db }: Pick<RouterScene, "db">, externalId: string
 }
 
 /** A backfill that has not ended. */
-export const createBackfillOf = (externalId: string, namespace: string, id = newId()): Backfill => ({
+export const createStoredBackfill = (externalId: string, namespace: string, id = newId()): Backfill => ({
   id,
   topic: { id: newId(), externalId, namespace, version: 1, headerQuery: "", contentQuery: "" },
   ...{ egressTopic: `to.${externalId}`, from: new Date(0), to: null, rate: 1, requestedBy: "ann" },
@@ -58,5 +58,5 @@ export const createBackfillOf = (externalId: string, namespace: string, id = new
 });
 
 /** Its record. Nobody runs it where there is no router. */
-export const createBackfillRecord = (...backfill: Parameters<typeof createBackfillOf>) =>
-  toBackfillRecord(createBackfillOf(...backfill));
+export const createBackfillRecord = (...backfill: Parameters<typeof createStoredBackfill>) =>
+  toBackfillRecord(createStoredBackfill(...backfill));

@@ -31,7 +31,9 @@ const longRead = 20_000;
 
 /** Defines the commands on single events. */
 export function defineEventLog(events: Command): void {
-  const list = events.command("list").description("list events, latest first, and what became of them");
+  const list = events
+    .command("list")
+    .description("list events, latest first, and how many topics match each");
   const readQuery = addQuery(list, listEvents);
   list
     .option("--limit <count>", "how many to list", parseCount, 50)
@@ -46,14 +48,14 @@ export function defineEventLog(events: Command): void {
   const trace = addEvent(
     events,
     "trace",
-    "show what became of an event: topics that match it, copies, dead letter",
+    "trace an event: topics that match it, copies, dead letter",
     (event) => writeTrace(openOutput(), event),
   );
   trace.option("--explain <externalId>", "also show why this topic matches, or not");
 
   events
     .command("send")
-    .description("send events, and show what became of them")
+    .description("send events, and show how many topics match each")
     .argument("<file>", 'a file with an event, or a list of events, as JSON; "-" is standard input')
     .option("--ndjson", "read one event per line")
     .option("--key <key>", "the key of the records, which decides on their partition")

@@ -7,7 +7,7 @@ import { createTableWriter } from "./table.ts";
 export const formatContent = (content: RecordContent | null): string =>
   content === null ? "none" : (content.text ?? `base64 ${content.base64 ?? ""}`);
 
-/** Writes what became of an event. */
+/** Writes the trace of an event. */
 export async function writeTrace(output: Output, event: EventTrace): Promise<void> {
   const { id, time, eventType, eventId, copies, deadLetter, then, now } = event;
   await output.write(

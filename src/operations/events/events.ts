@@ -15,7 +15,7 @@ import type { PickResponse } from "../../../schemas/pick.ts";
 import { pickAt } from "../../topics/picking-at.ts";
 import type { Namespaces } from "../../users/rights.ts";
 import { createSearch, toContents, toItem, toPlace } from "./views.ts";
-import { HttpError } from "../framework/errors.ts";
+import { createNoEventsError, HttpError } from "../framework/errors.ts";
 import { operation } from "../framework/operation.ts";
 import { queryRules } from "../framework/query.ts";
 import type { OperationServices } from "../framework/services.ts";
@@ -63,7 +63,7 @@ export const getEvent = operation({
   paths: [`${eventsPath}/{id}`],
   summary: "Get an event",
   description:
-    "A record of the events topic, what became of it, and why. Read from Kafka for each request, and audited.",
+    "A record of the events topic, what the router did with it, and why. Read from Kafka for each request, and audited.",
   parameters: { id: "Kafka topic, partition and offset, joined by hyphens, or an `eventId`." },
   query: queryRules<EventTraceQuery>(eventTraceQuerySchema),
   replies: { 200: { description: "The event.", schema: eventTraceSchema } },
@@ -96,9 +96,7 @@ const toTime = (text: string | undefined): number | undefined =>
 /** Throws an HttpError where no events topic is configured. */
 export function requireLog({ eventLog }: OperationServices): NonNullable<OperationServices["eventLog"]> {
   if (eventLog !== undefined) return eventLog;
-  throw new HttpError("NOT_FOUND", "There are no events to read.", {
-    detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
-  });
+  throw createNoEventsError("There are no events to read.");
 }
 
 /** Throws an HttpError. */

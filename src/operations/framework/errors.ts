@@ -118,6 +118,12 @@ export class HttpError extends Error {
   }
 }
 
+/** The error for what needs a router, where none is configured. */
+export const createNoEventsError = (message: string): HttpError =>
+  new HttpError("NOT_FOUND", message, {
+    detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
+  });
+
 /** The error for a user who lacks a right, or has it in other namespaces only. */
 export function createForbiddenError(user: User, right: Right, namespace?: string): HttpError {
   const where =

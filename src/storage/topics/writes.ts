@@ -135,7 +135,7 @@ async function insertTopics(
   await Promise.all(insertions);
 }
 
-/** Records of so many characters take at most 12 MiB. */
+/** Records of this many characters take at most 12 MiB. */
 const maxCharactersPerInsert = 4 * 1024 * 1024;
 /** For the names, numbers and times of a record, and for its source. */
 const overheadCharacters = 500;

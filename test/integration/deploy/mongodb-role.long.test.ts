@@ -19,7 +19,7 @@ import { parseBlocks, root } from "../docs/pages.ts";
 import { installation } from "../../support/installations.ts";
 import { getPort } from "../../support/local.ts";
 import { useFolder } from "../../support/folder.ts";
-import { createBackfillOf } from "../../support/backfills.ts";
+import { createStoredBackfill } from "../../support/backfills.ts";
 import { call } from "../../support/http.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -298,7 +298,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await usage.noteCounting({ since: new Date(0), until: new Date() });
   const backfills = createBackfillStore(database);
   const backfill = newId();
-  await backfills.insert(createBackfillOf("a", "inventory", backfill));
+  await backfills.insert(createStoredBackfill("a", "inventory", backfill));
   await backfills.list({ namespaces: "all", limit: 1 });
   await backfills.countRunning();
   await backfills.findLastCancel("a");

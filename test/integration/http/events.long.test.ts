@@ -1,4 +1,4 @@
-/** `…/events`: what is listed, what became of an event, what is sent, and who may see what. */
+/** `…/events`: lists, traces and sent events, and the rights to see them. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
@@ -78,7 +78,7 @@ describe("a list of events", () => {
     assert.deepEqual(found, all);
   });
 
-  it("says what is in an event, and what became of it", async () => {
+  it("says what is in an event, and its outcome", async () => {
     const { events } = await list("?limit=200");
     const [ticket, , bad] = [198, 197, 7].map((at) => events.find(({ id }) => id === toName(at)));
     const { eventId, excerpt, bytes, ...rest } = ticket ?? assert.fail();
@@ -182,7 +182,7 @@ describe("sending events", () => {
     as: Call["as"] = { user: sender, password },
   ): Promise<HttpResponse> => call(`${service.url}${path}${query}`, { body, as });
 
-  it("answers with their ids, and with what became of them", async () => {
+  it("answers with their ids and outcomes", async () => {
     const record = encodeURIComponent(JSON.stringify({ $key: "k", $header: { trace: ["1", null] } }));
     const events = [createEvent("Ticket"), createEvent("Other")];
     const { status, json, text } = await send(events, `?wait=routed&sample=true&record=${record}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createBackfillStore } from "../../../src/storage/backfills.ts";
-import { createBackfillOf } from "../../support/backfills.ts";
+import { createStoredBackfill } from "../../support/backfills.ts";
 import { connectDatabase } from "../../support/database.ts";
 
 const { database } = await connectDatabase();
@@ -13,7 +13,7 @@ const end = { state: "done", reason: null, endedOn: at(50) } as const;
 describe("stored backfills", () => {
   it("are those of the namespaces, the latest first", async () => {
     const all = [1, 2, 3].map((second) => ({
-      ...createBackfillOf(`t${second}`, second === 2 ? "other" : "own"),
+      ...createStoredBackfill(`t${second}`, second === 2 ? "other" : "own"),
       requestedOn: at(second),
       startsOn: at(1_000),
     }));
@@ -28,7 +28,7 @@ describe("stored backfills", () => {
   });
 
   it("are one per topic until it has ended", async () => {
-    const [one, other] = [createBackfillOf("same", "n"), createBackfillOf("same", "n")];
+    const [one, other] = [createStoredBackfill("same", "n"), createStoredBackfill("same", "n")];
     assert.deepEqual(await Promise.all([store.insert(one), store.insert(one)]), [true, true]);
     assert.equal(await store.insert(other), false);
     assert.equal((await store.end(one.id, end))?.state, "done");
@@ -38,7 +38,7 @@ describe("stored backfills", () => {
   });
 
   it("have one owner at a time, from their start on, who alone can store the progress", async () => {
-    const one = { ...createBackfillOf("leased", "n"), startsOn: at(10) };
+    const one = { ...createStoredBackfill("leased", "n"), startsOn: at(10) };
     await store.insert(one);
     assert.equal(await store.lease("a", at(9), at(20)), undefined);
     assert.equal((await store.lease("a", at(10), at(20)))?.id, one.id);

@@ -11,7 +11,7 @@ import {
 } from "@topicsync/kafka";
 import { BackfillRun } from "../../../../consumers/backfills/run.ts";
 import type { Backfill } from "../../../../src/routing/backfill.ts";
-import { createBackfillOf } from "../../../support/backfills.ts";
+import { createStoredBackfill } from "../../../support/backfills.ts";
 import { connectBroker } from "../../../support/broker.ts";
 import { createKafkaTopics, waitForTransactions } from "../../../support/kafka-topics.ts";
 import { unique } from "../../../support/names.ts";
@@ -106,7 +106,7 @@ it("loses and repeats nothing, whatever write it is killed before or after", asy
       const externalId = `${when}-${nth}`;
       const egressTopic = `${prefix}.${externalId}`;
       await createKafkaTopics(admin, { topic: egressTopic });
-      const requested = { ...createBackfillOf(externalId, ""), egressTopic, rate: 5_000 };
+      const requested = { ...createStoredBackfill(externalId, ""), egressTopic, rate: 5_000 };
       const first = await run(requested, createProcess(nth, when));
       isComplete = first.isComplete;
       const second = await run(first.backfill, never);
